@@ -1,0 +1,10 @@
+/** @type {import("jest").Config} */
+export default {
+  testEnvironment: "node",
+  extensionsToTreatAsEsm: [".ts"],
+  transform: { "^.+\\.ts$": ["@swc/jest", { jsc: { parser: { syntax: "typescript" }, target: "es2024" }, module: { type: "es6" } }] },
+  testMatch: ["<rootDir>/test/**/*.test.ts", "<rootDir>/agents/**/*.test.ts"],
+  modulePathIgnorePatterns: ["<rootDir>/.toren", "<rootDir>/cdk.out", "<rootDir>/dist"],
+  testTimeout: 30_000,
+  maxWorkers: 2,
+};

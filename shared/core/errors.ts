@@ -1,0 +1,100 @@
+// The one table of errors (closed): a code's reach says what it ends, `retryable` whether the same attempt can succeed later without a change.
+// Every code has its section in docs/reference/errors.md; a test holds the two equal.
+
+/** What an error ends: the one call, its task, the run, this invocation of a handler, the request of a client, or nothing but our own trust (a bug). */
+export type Reach = "call" | "task" | "run" | "invocation" | "request" | "bug";
+
+interface Entry {
+  readonly reach: Reach;
+  readonly retryable: boolean;
+}
+
+const entry = (reach: Reach, retryable = false): Entry => ({ reach, retryable });
+
+export const ERRORS = {
+  // a task
+  "model.auth": entry("task"),
+  "model.bad_request": entry("task"),
+  "model.unknown": entry("task"),
+  "model.refused": entry("task"),
+  "model.unavailable": entry("task", true),
+  "model.bad_answer": entry("task", true),
+  "model.paused_too_often": entry("task"),
+  "context_exceeded": entry("task"),
+  "output_exhausted": entry("task"),
+  "output.invalid": entry("task"),
+  "max_steps": entry("task"),
+  "budget_exhausted": entry("task"),
+  "tool.unknown_outcome": entry("task"),
+  "task.timeout": entry("task"),
+  "task.cancelled": entry("task"),
+  "role.unknown": entry("task"),
+  // a task or a run
+  "crash_loop": entry("task"),
+  "payload.too_large": entry("task"),
+  // a run
+  "workflow.threw": entry("run"),
+  "workflow.foreign_await": entry("run"),
+  "workflow.not_json": entry("run"),
+  "workflow.bad_input": entry("run"),
+  "workflow.too_many_operations": entry("run"),
+  "wave.failed": entry("run"),
+  "wave.too_large": entry("run"),
+  "step.failed": entry("run"),
+  "step.timeout": entry("run"),
+  "process.unknown": entry("run"),
+  "run.cancelled": entry("run"),
+  "cut.needs_decision": entry("run"),
+  // an invocation: the stream is unharmed, somebody looks again
+  "cut.storm": entry("invocation", true),
+  "generation.older": entry("invocation", true),
+  "lease.lost": entry("invocation", true),
+  "database.unavailable": entry("invocation", true),
+  "database.unsafe": entry("invocation"),
+  "schema.newer": entry("invocation"),
+  "schema.older": entry("invocation"),
+  "agent.not_registered": entry("invocation"),
+  // a client's request, or what an author wrote
+  "request.invalid": entry("request"),
+  "request.too_large": entry("request"),
+  "auth.missing": entry("request"),
+  "auth.invalid": entry("request"),
+  "not_found": entry("request"),
+  "agent.unknown": entry("request"),
+  "run.unknown": entry("request"),
+  "run.ended": entry("request"),
+  "file.unknown": entry("request"),
+  "idempotency.conflict": entry("request"),
+  "agent.invalid": entry("request"),
+  "not_in_this_version": entry("request"),
+  "server.unreachable": entry("request", true),
+  // ours
+  "bug": entry("bug"),
+} as const satisfies Record<string, Entry>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+/** An error as it is recorded, sent and shown. `message` says what to do; `detail` is for machines. */
+export interface ErrorInfo {
+  readonly code: ErrorCode;
+  readonly message: string;
+}
+
+/** The thrown form, where an expected failure has to cross code that can only throw (an author's tool, a library's callback, an HTTP route). */
+export class TorenError extends Error {
+  readonly code: ErrorCode;
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "TorenError";
+    this.code = code;
+  }
+  get info(): ErrorInfo {
+    return { code: this.code, message: this.message };
+  }
+}
+
+/** What an unknown thrown value says, never empty: providers refuse empty text (c7). */
+export function messageOf(thrown: unknown): string {
+  const text = thrown instanceof Error ? thrown.message || thrown.name : String(thrown);
+  return text.trim() === "" ? "failed without a message" : text;
+}

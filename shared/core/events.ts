@@ -1,0 +1,136 @@
+// The log's vocabulary. Every event is past tense and strict; what isn't listed here is of a newer version, and its stream is left alone (I7).
+// The envelope (run, stream, seq, time) is kept apart from the payload. `inboxSeq` marks an event that absorbs a fact (I3).
+import * as z from "zod";
+import { ERRORS, type ErrorCode } from "./errors.ts";
+import { json, modelResponse, usage } from "./messages.ts";
+
+const seq = z.int().positive();
+const error = z.strictObject({ code: z.enum(Object.keys(ERRORS) as [ErrorCode, ...ErrorCode[]]), message: z.string().min(1) });
+export const effects = z.enum(["external", "sandbox", "none"]);
+export const idempotency = z.enum(["keyed", "none"]);
+export type Effects = z.infer<typeof effects>;
+export type Idempotency = z.infer<typeof idempotency>;
+
+/** Events that both kinds of stream can hold. */
+const shared = [
+  z.strictObject({ type: z.literal("FactIgnored"), inboxSeq: seq, reason: z.string() }),
+  /** Cuts `fromSeq` and everything after it, but for facts from outside (I6). */
+  z.strictObject({ type: z.literal("StreamInvalidated"), fromSeq: seq, reason: z.string(), generation: z.int() }),
+  /** A cut that would silently repeat an effect: not made, the stream waits for a decision (I6b). `calls` names what would be repeated. */
+  z.strictObject({ type: z.literal("CutRequested"), fromSeq: seq, reason: z.string(), generation: z.int(), calls: z.array(z.string()) }),
+] as const;
+
+export const taskEvent = z.discriminatedUnion("type", [
+  ...shared,
+  /** A writer took the stream and goes on live. `parts` are digests of what the request's header is made of, so that a cut can name what changed. */
+  z.strictObject({ type: z.literal("TaskStarted"), attempt: z.int().positive(), specDigest: z.string(), parts: z.record(z.string(), z.string()) }),
+  z.strictObject({ type: z.literal("LlmCallStarted"), stepId: z.string(), requestDigest: z.string(), model: z.string(), purpose: z.literal("step") }),
+  /** `usage` stands beside the response so that it stays readable when the response is a blob. */
+  z.strictObject({ type: z.literal("LlmCallCompleted"), stepId: z.string(), response: modelResponse.omit({ usage: true }), usage }),
+  z.strictObject({ type: z.literal("LlmCallFailed"), stepId: z.string(), error }),
+  z.strictObject({
+    type: z.literal("ToolCallStarted"),
+    stepId: z.string(),
+    toolUseId: z.string(),
+    tool: z.string(),
+    args: json,
+    idempotencyKey: z.string(),
+    effects,
+    idempotency,
+  }),
+  /** Without a ToolCallStarted before it, it is the answer to a call that was never run (bad arguments, unknown tool, cut at max tokens). */
+  z.strictObject({ type: z.literal("ToolCallCompleted"), stepId: z.string(), toolUseId: z.string(), result: json, isError: z.boolean() }),
+  z.strictObject({ type: z.literal("TaskCompleted"), result: json, truncated: z.boolean().optional() }),
+  z.strictObject({ type: z.literal("TaskFailed"), error }),
+  z.strictObject({ type: z.literal("TaskCancelled"), inboxSeq: seq, error }),
+]);
+export type TaskEvent = z.infer<typeof taskEvent>;
+
+/** How a task ended, as its workflow sees it. */
+export const taskOutcome = z.discriminatedUnion("status", [
+  z.strictObject({ status: z.literal("completed"), output: json }),
+  z.strictObject({ status: z.literal("failed"), error }),
+]);
+export type TaskOutcome = z.infer<typeof taskOutcome>;
+
+/** What every operation of a workflow records: the window it was issued in (`after`: the seq of the operation that opened it) and what it asked for. */
+const operation = { after: z.int().nonnegative(), digest: z.string() };
+
+export const runEvent = z.discriminatedUnion("type", [
+  ...shared,
+  z.strictObject({ type: z.literal("RunCreated"), process: z.string(), input: json }),
+  /** `tasks` are ids in the plan's order, new and claimed; what they are stands in task_specs. */
+  z.strictObject({
+    type: z.literal("WavePlanned"),
+    ...operation,
+    name: z.string(),
+    wave: z.int().nonnegative(),
+    tasks: z.array(z.string()),
+    onTaskFailure: z.enum(["fail", "collect"]),
+    dueAt: z.int().optional(),
+  }),
+  z.strictObject({ type: z.literal("TaskSettled"), op: seq, task: z.int().nonnegative(), outcome: taskOutcome }),
+  z.strictObject({ type: z.literal("WaveSettled"), op: seq, inboxSeq: seq.optional() }),
+  z.strictObject({ type: z.literal("TimerSet"), ...operation, ms: z.number().optional(), until: z.number().optional(), dueAt: z.number() }),
+  /** The operation's time has come: a timer, or a wave's time-out. */
+  z.strictObject({ type: z.literal("TimerFired"), op: seq }),
+  z.strictObject({ type: z.literal("StepStarted"), ...operation, name: z.string(), idempotencyKey: z.string() }),
+  z.strictObject({ type: z.literal("StepCompleted"), op: seq, value: json }),
+  z.strictObject({ type: z.literal("StepFailed"), op: seq, error, retryAt: z.int().optional() }),
+  z.strictObject({ type: z.literal("NowRead"), ...operation, value: z.number() }),
+  z.strictObject({ type: z.literal("RandomRead"), ...operation, value: z.number() }),
+  z.strictObject({ type: z.literal("RunCompleted"), output: json }),
+  z.strictObject({ type: z.literal("RunFailed"), error }),
+  z.strictObject({ type: z.literal("RunCancelled"), inboxSeq: seq, error }),
+]);
+export type RunEvent = z.infer<typeof runEvent>;
+
+/** An event at its place in a stream. */
+export type Recorded<E> = E & { readonly seq: number; readonly recordedAt: number };
+
+/** An event as the store holds it, before anyone knows whether this version understands it. */
+export interface RawEvent {
+  readonly seq: number;
+  readonly type: string;
+  readonly payload: Readonly<Record<string, unknown>>;
+  /** Milliseconds since 1970 by the database's clock. */
+  readonly recordedAt: number;
+}
+
+/** Facts: what whoever isn't a stream's writer tells it, through its inbox. */
+export const fact = z.discriminatedUnion("kind", [
+  /** To a run: wave `wave` is over; `broke`: a task failed under `fail`, others may still run. */
+  z.strictObject({ kind: z.literal("wave"), wave: z.int(), broke: z.boolean() }),
+  z.strictObject({ kind: z.literal("cancel"), reason: z.string(), code: z.enum(["run.cancelled", "task.cancelled", "task.timeout"]) }),
+  /** To a task whose plan was cut: stop at the next step until a plan claims it. */
+  z.strictObject({ kind: z.literal("hold") }),
+  /** To a held task: a plan has claimed it. */
+  z.strictObject({ kind: z.literal("claim"), wave: z.int() }),
+]);
+export type Fact = z.infer<typeof fact>;
+export interface InboxItem {
+  readonly seq: number;
+  readonly key: string;
+  readonly fact: Fact;
+}
+
+export const TERMINAL: ReadonlySet<string> = new Set(["TaskCompleted", "TaskFailed", "TaskCancelled", "RunCompleted", "RunFailed", "RunCancelled"]);
+
+/** Facts absorbed so far: the maximum over the raw log, cut events included (I3). */
+export const inboxCursor = (log: readonly RawEvent[]): number =>
+  log.reduce((cursor, e) => Math.max(cursor, typeof e.payload.inboxSeq === "number" ? e.payload.inboxSeq : 0), 0);
+
+type Parsed<E> = { readonly ok: true; readonly events: Recorded<E>[] } | { readonly ok: false; readonly seq: number; readonly type: string };
+
+/** Reads a stream's events; the first that this version doesn't understand is named instead (I7: it is a newer version's, not damage to repair). */
+function parseAll<E>(schema: { safeParse(v: unknown): { success: boolean; data?: E } }, raw: readonly RawEvent[]): Parsed<E> {
+  const events: Recorded<E>[] = [];
+  for (const e of raw) {
+    const parsed = schema.safeParse({ type: e.type, ...e.payload });
+    if (!parsed.success) return { ok: false, seq: e.seq, type: e.type };
+    events.push(Object.assign(parsed.data as E & object, { seq: e.seq, recordedAt: e.recordedAt }));
+  }
+  return { ok: true, events };
+}
+export const parseTaskEvents = (raw: readonly RawEvent[]): Parsed<TaskEvent> => parseAll<TaskEvent>(taskEvent, raw);
+export const parseRunEvents = (raw: readonly RawEvent[]): Parsed<RunEvent> => parseAll<RunEvent>(runEvent, raw);

@@ -1,0 +1,73 @@
+// The agents' code as a worker has it: loaded from `agents/` on a laptop, bundled in on AWS. What it holds never changes; a reload makes another.
+import type { Effects, Idempotency } from "../core/events.ts";
+import type { Json } from "../core/json.ts";
+import type { ToolSchema } from "../core/messages.ts";
+import type { WorkflowFn } from "../core/workflow/context.ts";
+import type { FileInfo } from "./files.ts";
+
+/** Everything a tool's handler may know of the world. `files` reads what is attached to the run. */
+export interface ToolContext {
+  readonly runId: string;
+  readonly taskId: string;
+  readonly toolUseId: string;
+  readonly idempotencyKey: string;
+  /** The stream's epoch: give it to a system that can refuse an older writer (I12). */
+  readonly fencingToken: number;
+  readonly signal: AbortSignal;
+  readonly env: Readonly<Record<string, string>>;
+  readonly files: { list(): Promise<FileInfo[]>; text(id: string): Promise<string | null> };
+}
+
+export interface ToolDefinition extends ToolSchema {
+  readonly effects: Effects;
+  readonly idempotency: Idempotency;
+  readonly timeoutMs: number;
+  readonly retry: { readonly attempts: number; readonly backoffMs: number };
+  /** Checks the arguments a model gave; the message goes back to the model. */
+  parse(args: Json): { readonly ok: true; readonly args: unknown } | { readonly ok: false; readonly message: string };
+  /** May throw: the message becomes an error result. */
+  handler(args: unknown, ctx: ToolContext): unknown;
+}
+
+export interface RoleDefinition {
+  readonly name: string;
+  /** `provider/name`. */
+  readonly model: string;
+  readonly system: string;
+  readonly tools: readonly ToolDefinition[];
+  readonly options: Json;
+  readonly maxTokens: number;
+  readonly maxSteps: number;
+  /** Tokens a task may spend over all its calls; null: no cap. */
+  readonly totalTokens: number | null;
+  readonly outputSchema: Json | null;
+  readonly onUnknownOutcome: "retry" | "fail";
+}
+
+export type ProcessDefinition =
+  /** A workflow's code. */
+  | { readonly kind: "workflow"; readonly run: WorkflowFn; parseInput(input: Json): { readonly ok: true; readonly input: Json } | { readonly ok: false; readonly message: string } }
+  /** An agent with one role and no workflow: the run is one task. */
+  | { readonly kind: "role"; readonly role: string };
+
+export interface AgentDefinition {
+  readonly name: string;
+  readonly description: string;
+  /** Of everything that was loaded: the deployer registers it as a generation (I7). */
+  readonly codeHash: string;
+  readonly roles: ReadonlyMap<string, RoleDefinition>;
+  readonly processes: ReadonlyMap<string, ProcessDefinition>;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** An agent with the generation that its deployer registered for this code. */
+export interface Deployed {
+  readonly agent: AgentDefinition;
+  readonly generation: number;
+}
+
+export interface Agents {
+  /** The newest code this worker has; null: it doesn't serve this agent. */
+  get(name: string): Deployed | null;
+  names(): string[];
+}

@@ -1,0 +1,45 @@
+// Hints between workers (I9): any may be lost, doubled, delayed or reordered. Twins: adapters/queue/postgres.ts, and SQS on AWS.
+export type QueueName = "ticks" | "tasks-short" | "tasks-long" | "tasks-solo";
+export const QUEUE_NAMES: readonly QueueName[] = ["ticks", "tasks-short", "tasks-long", "tasks-solo"];
+
+/** Ids only: the truth is in the log. `taskId` null asks for a tick of the run. */
+export interface Hint {
+  readonly agent: string;
+  readonly runId: string;
+  readonly taskId: string | null;
+}
+
+export interface Outgoing {
+  readonly queue: QueueName;
+  readonly hint: Hint;
+  /** Not visible before. At most 15 minutes, as SQS has it. */
+  readonly delayMs?: number;
+  /** While an unclaimed message with this key waits in the queue, another is dropped. Best effort: SQS standard queues don't know it. */
+  readonly dedupeKey?: string;
+}
+
+export interface Received {
+  readonly queue: QueueName;
+  readonly messageId: string;
+  /** Names this receive; a later receive of the same message has another. */
+  readonly receipt: string;
+  readonly body: string;
+  /** 1 at the first receive. */
+  readonly receiveCount: number;
+}
+
+export interface Queue {
+  /** At least once; order isn't kept. */
+  send(messages: readonly Outgoing[]): Promise<void>;
+  /** Hides what it returns for `visibilityMs`. Returns at once, also with nothing. Messages received too often go to the dead letters instead. */
+  receive(queue: QueueName, max: number, visibilityMs: number): Promise<Received[]>;
+  /** Idempotent; a receipt that has been overtaken by a later receive changes nothing. */
+  delete(queue: QueueName, receipts: readonly string[]): Promise<void>;
+  /** Makes a message visible after `afterMs`. */
+  release(queue: QueueName, receipt: string, afterMs: number): Promise<void>;
+  /** Dead letters not yet recorded, at most `max`; hidden like received ones, deleted by `deleteDead`. */
+  receiveDead(max: number, visibilityMs: number): Promise<Received[]>;
+  deleteDead(receipts: readonly string[]): Promise<void>;
+  /** Calls back when messages may have come (best effort: in-process sends and the database's notifications). Returns how to stop. */
+  onArrival(wake: (queue: QueueName) => void): () => void;
+}

@@ -1,0 +1,216 @@
+// The log and what stands beside it, as the engine sees them. Twins: adapters/store (Postgres); the simulation's own in test/sim.
+// All times are milliseconds since 1970 by the store's clock (I8). Every method may reject with TorenError `database.unavailable`; nothing was
+// half-written then, but an append may have landed: `append` finds that out itself (lost acknowledgement) and answers truthfully.
+import type { Fact, InboxItem, RawEvent, TaskOutcome } from "../core/events.ts";
+import type { Json } from "../core/json.ts";
+
+export interface StreamRef {
+  readonly agent: string;
+  readonly runId: string;
+  /** `run`, or `task:<taskId>`. */
+  readonly streamId: string;
+}
+
+/** The right to write a stream (I2). `epoch` belongs to one in-memory writer; `owner` is a UUID made for one acquisition. */
+export interface Lease {
+  readonly stream: StreamRef;
+  readonly owner: string;
+  readonly epoch: number;
+  readonly head: number;
+  readonly inboxSeq: number;
+  /** Acquisitions without progress, this one included; `soloAttempts` counts those alone in a worker. */
+  readonly attempts: number;
+  readonly soloAttempts: number;
+  readonly wait: Wait | null;
+  /** The store's clock at the acquisition. */
+  readonly now: number;
+}
+
+/** What a parked stream waits for. `person` waits have no wake time. */
+export type Wait = "wave" | "timer" | "retry" | "cut" | "claim";
+
+export type Acquired =
+  | { readonly type: "acquired"; readonly lease: Lease }
+  | { readonly type: "leased" }
+  | { readonly type: "ended" }
+  /** A newer generation wrote it (I7). */
+  | { readonly type: "newer"; readonly generation: number }
+  | { readonly type: "missing" };
+
+export interface NewEvent {
+  readonly type: string;
+  readonly payload: Readonly<Record<string, Json | undefined>>;
+}
+
+/** What becomes of the stream with this append. */
+export type Next =
+  | { readonly type: "run" }
+  /** Only if every fact up to `absorbed` was seen; else the events are written and the lease is kept (I10). `wakeAt` null: a fact must come. */
+  | { readonly type: "park"; readonly absorbed: number; readonly wait: Wait; readonly wakeAt: number | null }
+  /** Ready for another worker, `afterMs` from now at the earliest for the guardian. Keeps `attempts` if asked to: handing on a crashing stream is no progress. */
+  | { readonly type: "release"; readonly afterMs: number; readonly keepAttempts?: boolean }
+  | { readonly type: "end"; readonly outcome: Outcome };
+
+/** How a stream ends; for the run's own stream it becomes the run's status and output. `cancelled` and `failed` carry an error. */
+export type Outcome = { readonly status: "completed"; readonly output: Json } | { readonly status: "failed" | "cancelled"; readonly error: { code: string; message: string } };
+
+export interface Append {
+  readonly lease: Lease;
+  readonly head: number;
+  readonly events: readonly NewEvent[];
+  readonly next: Next;
+  /** True when a *Completed event is among them: the crash count starts anew. */
+  readonly progress: boolean;
+}
+
+export type Appended =
+  /** `status`: running after a refused park, else what `next` asked for. `rang`: this append settled a wave, its run wants a tick. */
+  | { readonly type: "ok"; readonly head: number; readonly inboxSeq: number; readonly status: "running" | "parked" | "ready" | "ended"; readonly rang: boolean }
+  /** Another writer has the stream: whoever got this is a zombie and stops without a word (I12). */
+  | { readonly type: "conflict" };
+
+export interface PlannedTask {
+  readonly taskId: string;
+  readonly role: string;
+  readonly input: Json;
+  readonly digest: string;
+}
+export interface PlannedWave {
+  readonly wave: number;
+  readonly onTaskFailure: "fail" | "collect";
+  readonly fresh: readonly PlannedTask[];
+  /** Tasks of cut plans that this wave takes over; ended ones stay as they are, parked ones are woken. */
+  readonly claimed: readonly string[];
+}
+export interface Plan {
+  readonly lease: Lease;
+  readonly head: number;
+  readonly events: readonly NewEvent[];
+  readonly waves: readonly PlannedWave[];
+}
+export type Planned =
+  /** `complete`: waves all of whose tasks had already ended: no fact will come for them. */
+  | { readonly type: "ok"; readonly head: number; readonly inboxSeq: number; readonly complete: readonly number[] }
+  | { readonly type: "conflict" };
+
+export type Delivered =
+  /** `nudge`: the stream was parked and is ready now: send its hint. */
+  | { readonly type: "delivered"; readonly nudge: boolean }
+  /** A fact with this key was there before: who was first, and when. */
+  | { readonly type: "duplicate"; readonly fact: Fact; readonly at: number }
+  | { readonly type: "ended" }
+  | { readonly type: "missing" };
+
+/** Streams: one writer each, fed by appends of its own and facts of others. */
+export interface StreamStore {
+  /** Takes the lease of a stream that nobody holds. The same `owner` asking again gets the same epoch (a lost acknowledgement). */
+  acquire(stream: StreamRef, as: { owner: string; generation: number; leaseMs: number; solo: boolean }): Promise<Acquired>;
+  /** One atomic append (I2). At most one may be outstanding per stream; concurrent ones of many streams share a statement. */
+  append(append: Append): Promise<Appended>;
+  /** The tick's append: its events, waves, task streams and claims, all or nothing. Not grouped with others. */
+  plan(plan: Plan): Promise<Planned>;
+  /** Idempotent by key: the first fact under a key wins. Order of `seq` is the order of commits, without a gap. */
+  deliver(stream: StreamRef, key: string, fact: Fact): Promise<Delivered>;
+  /** Renews leases, in one statement per agent; returns for each whether it is still held, and how far its inbox reaches. */
+  renew(leases: readonly Lease[], leaseMs: number): Promise<readonly { readonly held: boolean; readonly inboxSeq: number; readonly now: number }[]>;
+  /** The raw log after `after`, in order. Blobs are resolved. */
+  read(stream: StreamRef, after: number): Promise<RawEvent[]>;
+  readInbox(stream: StreamRef, after: number): Promise<InboxItem[]>;
+  /** The store's clock. */
+  now(): Promise<number>;
+}
+
+export interface TaskSpec {
+  readonly taskId: string;
+  readonly role: string;
+  readonly input: Json;
+  readonly digest: string;
+}
+export interface EndedTask {
+  readonly taskId: string;
+  readonly outcome: TaskOutcome;
+}
+
+/** What a tick and a task read about tasks. */
+export interface TaskStore {
+  spec(stream: StreamRef): Promise<TaskSpec | null>;
+  /** Content of a run's tasks without their inputs, for claims on re-planning. */
+  digests(agent: string, runId: string): Promise<{ taskId: string; digest: string }[]>;
+  /** Outcomes of those of the tasks that have ended, in one query. */
+  outcomes(agent: string, runId: string, taskIds: readonly string[]): Promise<EndedTask[]>;
+  /** Of these tasks, the completed calls with effects `external` and idempotency `none`, as `taskId: tool` (I6b). */
+  unrepeatable(agent: string, runId: string, taskIds: readonly string[]): Promise<string[]>;
+  /** Task streams of the run that haven't ended, with what they wait for. */
+  open(agent: string, runId: string): Promise<{ taskId: string; wait: Wait | null }[]>;
+}
+
+export interface RunRow {
+  readonly agent: string;
+  readonly runId: string;
+  readonly process: string;
+  readonly status: RunStatus;
+  readonly input: Json;
+  readonly output: Json | null;
+  readonly error: { readonly code: string; readonly message: string } | null;
+  readonly generation: number;
+  readonly createdAt: number;
+  readonly endedAt: number | null;
+}
+export type RunStatus = "created" | "running" | "waitingCut" | "waitingTimer" | "waitingRetry" | "completed" | "failed" | "cancelled";
+
+export interface StreamRow {
+  readonly streamId: string;
+  readonly status: "ready" | "running" | "parked" | "ended";
+  readonly wait: Wait | null;
+  readonly wakeAt: number | null;
+  readonly attempts: number;
+  readonly role: string | null;
+  readonly wave: number | null;
+  readonly headSeq: number;
+  /** Why its writer last stepped back without writing (cut storm, older code), if it did. */
+  readonly problem: { readonly code: string; readonly message: string } | null;
+}
+
+export interface NewRun {
+  readonly agent: string;
+  readonly runId: string;
+  readonly process: string;
+  readonly input: Json;
+  readonly generation: number;
+  readonly codeHash: string;
+  readonly idempotencyKey: string | null;
+  readonly files: readonly string[];
+}
+
+/** Runs: created once, read by people. */
+export interface RunStore {
+  /** Run row, run stream and RunCreated in one statement. With an idempotency key already used: the run of then, and whether its request was the same. */
+  create(run: NewRun): Promise<{ readonly type: "created" | "existing"; readonly runId: string; readonly same: boolean }>;
+  get(agent: string, runId: string): Promise<RunRow | null>;
+  /** The agent that a run belongs to, when only its id is known. */
+  agentOf(runId: string): Promise<string | null>;
+  /** Newest first. `before` is the cursor of the page before. */
+  list(filter: { agent?: string; status?: RunStatus; before?: string; limit: number }): Promise<{ runs: RunRow[]; next: string | null }>;
+  streams(agent: string, runId: string): Promise<StreamRow[]>;
+  /** Events of all streams of a run that concern calls and cuts, without responses and results: enough for usage, cost and the receipt. */
+  callEvents(agent: string, runId: string): Promise<{ streamId: string; event: RawEvent }[]>;
+  /** Ids of the files attached to a run. */
+  files(agent: string, runId: string): Promise<string[]>;
+}
+
+/** What nobody's work is: stalled streams, due times, forgotten ones. */
+export interface Watch {
+  /** Streams whose clock is due, moved on in the same statement. Live leases are only corrected, and not returned. */
+  due(agent: string, limit: number, backOffMs: number): Promise<{ runId: string; streamId: string; attempts: number; soloAttempts: number }[]>;
+  /** Parked streams with facts nobody absorbed or without a recorded wait (I10), made ready; a page at a time. */
+  audit(agent: string, after: string | null, limit: number): Promise<{ fixed: { runId: string; streamId: string }[]; next: string | null }>;
+  /** Notes why a writer stepped back, and sets when the guardian looks again. Never touches a lease of somebody else. */
+  defer(stream: StreamRef, problem: { code: string; message: string }, afterMs: number): Promise<void>;
+}
+
+export interface Store {
+  readonly streams: StreamStore;
+  readonly tasks: TaskStore;
+  readonly runs: RunStore;
+  readonly watch: Watch;
+}
