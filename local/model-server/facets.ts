@@ -1,4 +1,4 @@
-import { keyTerms, keyPhrase, isStopWord, tokens } from "./words.ts";
+import { isStopWord, keyPhrase, keyTerms, tokens } from "./words.ts";
 
 const ASKING = "how|what|why|which|who|whether";
 const AUXILIARY = "is|are|was|were|do|does|did|can|could|may|might|must|should|will|would|has|have";

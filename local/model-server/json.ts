@@ -35,11 +35,27 @@ export function parseJson(text: string): Json | undefined {
   }
 }
 
-/** The JSON value that a text is, or that is embedded in it between its first and last bracket. */
+/**
+ * The JSON value that a text is, or the object or list that makes up most of it. The share matters: prose with a
+ * bracketed number in it is prose.
+ */
 export function jsonIn(text: string): Json | undefined {
   const whole = parseJson(text);
   if (whole !== undefined) return whole;
   const start = text.search(/[[{]/);
   const end = Math.max(text.lastIndexOf("]"), text.lastIndexOf("}"));
-  return start >= 0 && end > start ? parseJson(text.slice(start, end + 1)) : undefined;
+  return start >= 0 && end - start > text.length / 2 ? parseJson(text.slice(start, end + 1)) : undefined;
+}
+
+export interface Leaf {
+  readonly key: string;
+  readonly text: string;
+}
+
+/** The strings of a JSON value with the name of the member that holds each, in order; items of a list have its name. */
+export function stringLeaves(json: Json, key = ""): Leaf[] {
+  if (typeof json === "string") return [{ key, text: json }];
+  if (isList(json)) return json.flatMap((item) => stringLeaves(item, key));
+  if (isObject(json)) return Object.entries(json).flatMap(([name, member]) => stringLeaves(member, name));
+  return [];
 }

@@ -22,7 +22,7 @@ export const READ_WINDOW_LINES = 16;
 export const READ_LEAD_LINES = 4;
 
 export const MAX_TOPICS_COUNT = 5;
-export const MAX_QUOTES_PER_TOPIC_COUNT = 4;
+export const MAX_QUOTES_PER_TOPIC_COUNT = 3;
 export const MIN_SENTENCE_CHARS = 40;
 export const MAX_SENTENCE_CHARS = 420;
 export const MAX_PHRASE_CHARS = 90;

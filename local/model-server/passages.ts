@@ -23,40 +23,42 @@ const TEXT_KEYS = ["text", "snippet", "excerpt", "content", "line_text"];
 const LINE_KEYS = ["line", "lineNumber", "line_number"];
 
 /**
- * What a text shows of files: JSON objects that hold a file, a line and a text; numbered lines under a header that names
+ * What texts show of files: JSON objects that hold a file, a line and a text; numbered lines under a header that names
  * the file (`name.txt, lines 10-60 of 400`, then `12: …`); JSON objects that only name a file.
  */
 export function readPassages(texts: readonly string[]): Seen {
   const passages = new Map<string, Passage>();
   const files = new Map<string, FileEntry>();
-  const add = (passage: Passage): void => {
-    const key = `${passage.file}:${passage.line}`;
+  for (const item of texts.flatMap(itemsIn)) {
+    if (!("text" in item)) {
+      files.set(item.name, item);
+      continue;
+    }
+    const key = `${item.file}:${item.line}`;
     // A search may show a shortened line that a reader showed in full.
-    if (passage.text.length > (passages.get(key)?.text.length ?? -1)) passages.set(key, passage);
-  };
-  for (const text of texts) {
-    const json = jsonIn(text);
-    if (typeof json === "string") numberedLines(json).forEach(add);
-    else if (json === undefined) numberedLines(text).forEach(add);
-    else walk(json, add, (entry) => files.set(entry.name, entry));
+    if (item.text.length > (passages.get(key)?.text.length ?? -1)) passages.set(key, item);
   }
   return { passages: [...passages.values()], files: [...files.values()] };
 }
 
-function walk(value: Json, add: (passage: Passage) => void, name: (entry: FileEntry) => void): void {
-  if (typeof value === "string") return numberedLines(value).forEach(add);
-  if (isList(value)) return value.forEach((item) => walk(item, add, name));
-  if (!isObject(value)) return;
+function itemsIn(text: string): (Passage | FileEntry)[] {
+  const json = jsonIn(text);
+  return json === undefined ? numberedLines(text) : itemsInJson(json);
+}
+
+function itemsInJson(value: Json): (Passage | FileEntry)[] {
+  if (typeof value === "string") return numberedLines(value);
+  if (isList(value)) return value.flatMap(itemsInJson);
+  if (!isObject(value)) return [];
   const file = firstOf(value, FILE_KEYS, "string");
   const text = firstOf(value, TEXT_KEYS, "string");
   const line = firstOf(value, LINE_KEYS, "number");
   if (file !== undefined && text !== undefined && line !== undefined) {
-    return add({ file: String(file), line: Number(line), text: String(text) });
+    return [{ file: String(file), line: Number(line), text: String(text) }];
   }
-  if (file !== undefined && text === undefined) {
-    name({ name: String(file), id: typeof value.id === "string" ? value.id : String(file) });
-  }
-  for (const member of Object.values(value)) walk(member, add, name);
+  const members = Object.values(value).flatMap(itemsInJson);
+  if (file === undefined || text !== undefined) return members;
+  return [{ name: String(file), id: typeof value.id === "string" ? value.id : String(file) }, ...members];
 }
 
 function firstOf(value: JsonObject, keys: readonly string[], type: "string" | "number"): Json | undefined {

@@ -13,18 +13,32 @@ const K1 = 1.2;
 const B = 0.6;
 /** What the rest of its paragraph adds to a sentence: context, but less than the sentence's own words. */
 const PARAGRAPH_SHARE = 0.3;
-const BIGRAM_SHARE = 0.6;
-const LEANING_FACTOR = 0.7;
+const PAIR_SHARE = 0.6;
+const LEANING_FACTOR = 0.5;
 const FRAGMENT_FACTOR = 0.3;
+/** A sentence that names the subject early is about it. */
+const EARLY_FACTOR = 1.15;
+const EARLY_WORDS_COUNT = 5;
+const LONG_FACTOR = 0.85;
+const LONG_CHARS = 280;
+/** How many of the best paragraphs lend how many of their own words to the question, and what those weigh. */
+const FEEDBACK_PARAGRAPHS_COUNT = 8;
+const FEEDBACK_TERMS_COUNT = 8;
+const FEEDBACK_WEIGHT = 0.3;
 
 /** Every quotable piece of the passages that shares a term with the question, best first; ties in reading order. */
 export function rank(question: string, passages: readonly Passage[]): Candidate[] {
   const terms = keyTerms(question);
+  const documents = passages.flatMap(pieces).slice(0, MAX_RANKED_SENTENCES_COUNT);
+  const first = score(question, terms, documents);
+  return score(question, [...terms, ...feedback(terms, first, passages)], documents)
+    .filter((candidate) => candidate.covered.size > 0)
+    .sort((a, b) => b.score - a.score);
+}
+
+function score(question: string, terms: readonly Term[], documents: readonly Piece[]): Candidate[] {
+  const asked = keyTerms(question).map((term) => term.stem);
   const pairs = adjacentPairs(stems(question));
-  const documents = passages
-    .flatMap((passage) => pieces(passage))
-    .slice(0, MAX_RANKED_SENTENCES_COUNT)
-    .map((piece) => ({ ...piece, words: stems(piece.text), around: stems(piece.paragraph) }));
   const weigh = bm25(
     terms,
     documents.map((document) => document.words),
@@ -33,29 +47,59 @@ export function rank(question: string, passages: readonly Passage[]): Candidate[
     terms,
     documents.map((document) => document.around),
   );
-  return documents
-    .map(({ file, line, text, whole, words, around }) => {
-      const covered = new Set(terms.filter((term) => words.includes(term.stem)).map((term) => term.stem));
-      const own = weigh(words) + BIGRAM_SHARE * pairScore(pairs, words, weigh);
-      const coverage = terms.length === 0 ? 0 : covered.size / terms.length;
-      const form = (whole ? 1 : FRAGMENT_FACTOR) * (leansOnContext(text) ? LEANING_FACTOR : 1);
-      const score = (own + PARAGRAPH_SHARE * weighAround(around)) * (0.5 + 0.5 * coverage) * form;
-      return { file, line, text, score, covered };
-    })
+  return documents.map(({ file, line, text, whole, words, around }) => {
+    const covered = new Set(asked.filter((term) => words.includes(term)));
+    const own = weigh(words) + PAIR_SHARE * pairScore(pairs, words, weigh) + PARAGRAPH_SHARE * weighAround(around);
+    const coverage = asked.length === 0 ? 0 : covered.size / asked.length;
+    const early = words.slice(0, EARLY_WORDS_COUNT).some((word) => covered.has(word)) ? EARLY_FACTOR : 1;
+    const form = (whole ? 1 : FRAGMENT_FACTOR) * (leansOnContext(text) ? LEANING_FACTOR : 1);
+    const length = text.length > LONG_CHARS ? LONG_FACTOR : 1;
+    return { file, line, text, score: own * (0.5 + 0.5 * coverage) * early * form * length, covered };
+  });
+}
+
+/** Words that the best paragraphs have in common and others have not: the documents' own words for what is asked. */
+function feedback(terms: readonly Term[], scored: readonly Candidate[], passages: readonly Passage[]): Term[] {
+  const best = scored
     .filter((candidate) => candidate.covered.size > 0)
-    .sort((a, b) => b.score - a.score);
+    .toSorted((a, b) => b.score - a.score)
+    .slice(0, FEEDBACK_PARAGRAPHS_COUNT);
+  const known = new Set(terms.map((term) => term.stem));
+  const everywhere = counts(passages.map((passage) => stems(passage.text)));
+  return [...counts(best.map((candidate) => stems(candidate.text)))]
+    .filter(([stem, count]) => count > 1 && !known.has(stem))
+    .map(([stem, count]) => ({ stem, gain: count * Math.log(1 + passages.length / (everywhere.get(stem) ?? 1)) }))
+    .sort((a, b) => b.gain - a.gain)
+    .slice(0, FEEDBACK_TERMS_COUNT)
+    .map(({ stem }) => ({ stem, surface: stem, weight: FEEDBACK_WEIGHT }));
+}
+
+function counts(texts: readonly (readonly string[])[]): Map<string, number> {
+  const found = new Map<string, number>();
+  for (const words of texts) {
+    for (const word of new Set(words)) found.set(word, (found.get(word) ?? 0) + 1);
+  }
+  return found;
 }
 
 interface Piece extends Passage {
-  readonly paragraph: string;
   readonly whole: boolean;
+  readonly words: readonly string[];
+  readonly around: readonly string[];
 }
 
 function pieces({ file, line, text }: Passage): Piece[] {
   const quotable = sentences(text).filter(isQuotable);
   const whole = quotable.filter(isSentence);
-  const chosen = whole.length > 0 ? whole : quotable;
-  return chosen.map((sentence) => ({ file, line, text: sentence, paragraph: text, whole: whole.length > 0 }));
+  const around = stems(text);
+  return (whole.length > 0 ? whole : quotable).map((sentence) => ({
+    file,
+    line,
+    text: sentence,
+    whole: whole.length > 0,
+    words: stems(sentence),
+    around,
+  }));
 }
 
 function bm25(terms: readonly Term[], documents: readonly (readonly string[])[]): (words: readonly string[]) => number {

@@ -2,11 +2,13 @@ import type { Candidate } from "./ranking.ts";
 import { stems } from "./words.ts";
 
 /** A quote that scores less than this share of the best one is left out: better a short answer than a wandering one. */
-const RELEVANT_SHARE = 0.45;
+const RELEVANT_SHARE = 0.5;
 /** Beyond this overlap of words two sentences say the same. */
 const SAME_OVERLAP = 0.55;
 /** What a sentence gains when it speaks of a part of the question that none before it does. */
 const NEW_TERM_GAIN = 0.4;
+/** A second document that says it is worth a little more than a second sentence of the first. */
+const NEW_FILE_GAIN = 0.1;
 
 /** Chooses from ranked candidates: relevant ones, no two alike, the question's parts covered first. */
 export function select(ranked: readonly Candidate[], most: number): Candidate[] {
@@ -17,7 +19,7 @@ export function select(ranked: readonly Candidate[], most: number): Candidate[] 
   while (chosen.length < most) {
     const next = maximum(
       open.filter((candidate) => !chosen.some((other) => alike(candidate, other))),
-      (candidate) => candidate.score * (1 + NEW_TERM_GAIN * newShare(candidate, covered)),
+      (candidate) => candidate.score * gain(candidate, chosen, covered),
     );
     if (next === undefined) break;
     chosen.push(next);
@@ -32,17 +34,23 @@ export function inReadingOrder(chosen: readonly Candidate[]): Candidate[] {
   return chosen.toSorted((a, b) => files.indexOf(a.file) - files.indexOf(b.file) || a.line - b.line);
 }
 
-function newShare(candidate: Candidate, covered: ReadonlySet<string>): number {
+function gain(candidate: Candidate, chosen: readonly Candidate[], covered: ReadonlySet<string>): number {
   const fresh = [...candidate.covered].filter((term) => !covered.has(term)).length;
-  return fresh / Math.max(candidate.covered.size, 1);
+  const isNewFile = chosen.every((other) => other.file !== candidate.file);
+  return 1 + NEW_TERM_GAIN * (fresh / Math.max(candidate.covered.size, 1)) + (isNewFile ? NEW_FILE_GAIN : 0);
 }
 
+/** Words of the question are in every good candidate: two are alike by what else they say. */
 function alike(a: Candidate, b: Candidate): boolean {
   if (a.text === b.text) return true;
-  const left = new Set(stems(a.text));
-  const right = new Set(stems(b.text));
+  const left = otherWords(a);
+  const right = otherWords(b);
   const shared = [...left].filter((word) => right.has(word)).length;
   return shared / Math.max(Math.min(left.size, right.size), 1) > SAME_OVERLAP;
+}
+
+function otherWords(candidate: Candidate): Set<string> {
+  return new Set(stems(candidate.text).filter((word) => !candidate.covered.has(word)));
 }
 
 function maximum<T>(items: readonly T[], value: (item: T) => number): T | undefined {

@@ -34,9 +34,16 @@ export function isSentence(text: string): boolean {
   );
 }
 
-/** Sentences that lean on the one before read badly alone. */
+const LEANING_STARTS = [
+  "this|that|these|those|it|they|he|she|its|their|such|another|again|also|but|and|so|then|thus|hence",
+  "however|therefore|otherwise|instead|moreover|furthermore|similarly|conversely|alternatively",
+  "in (?:this|that|such|fact|addition|other words)|for (?:example|instance|this)|as (?:an example|described|mentioned)",
+  "the (?:above|following|latter|former|first|second|third|next|other)|on (?:one|the other) hand",
+  "[\\w-]+, (?:it|this|that|these|they)",
+];
+const LEANING = new RegExp(`^(?:\\(|(?:${LEANING_STARTS.join("|")})\\b)`, "i");
+
+/** Sentences that lean on the one before, or questions that the next one answers, read badly alone. */
 export function leansOnContext(text: string): boolean {
-  return /^(?:\(|(?:this|that|these|those|it|they|he|she|its|their|such|however|therefore|thus|hence|also|but|and|so|then|otherwise|instead|moreover|furthermore|similarly|conversely|in this|in that|in addition|in such|for example|for instance|in fact|again|the above|the latter|the former|another|(?:on|to) the other)\b)/i.test(
-    text,
-  );
+  return LEANING.test(text) || text.endsWith("?");
 }

@@ -12,7 +12,7 @@ const STOP_WORDS = new Set(
   `a about above after all also am an and any are as at be because been before being below between both but by can cannot
   could did do does doing done down during each either else etc every few for from further get gets give given had has have having
   he her here his how however i if in into is it its itself just let like make makes many may me might more most much must my
-  no nor not of off on once one only or other our out over own per please same several shall she should since so some still such
+  no nor not of off on once one only or other our out over own per please same several other another shall she should since so some still such take takes taken thing things way happen happens
   than that the their them then there these they this those through to too under until up upon us use used uses using very was
   we were what when where whether which while who whom whose why will with within without would you your
   answer ask asked compare describe discuss explain find list mean means question say says show summarise summarize tell write`
