@@ -113,8 +113,8 @@ export interface StreamStore {
   deliver(stream: StreamRef, key: string, fact: Fact): Promise<Delivered>;
   /** Renews leases, in one statement per agent; returns for each whether it is still held, and how far its inbox reaches. */
   renew(leases: readonly Lease[], leaseMs: number): Promise<readonly { readonly held: boolean; readonly inboxSeq: number; readonly now: number }[]>;
-  /** The raw log after `after`, in order. Blobs are resolved. */
-  read(stream: StreamRef, after: number): Promise<RawEvent[]>;
+  /** The raw log after `after`, in order; at most `limit` events of it if given. Blobs are resolved. */
+  read(stream: StreamRef, after: number, limit?: number): Promise<RawEvent[]>;
   readInbox(stream: StreamRef, after: number): Promise<InboxItem[]>;
   /** The store's clock. */
   now(): Promise<number>;
