@@ -45,6 +45,8 @@ export const MODEL_TIMEOUT_MS = 10 * 60_000;
 export const MODEL_TRIES = 6;
 export const MODEL_BACKOFF_MS = 500;
 export const MODEL_BACKOFF_MAX_MS = 20_000;
+/** A step isn't begun with less time left: the task is handed to the next invocation instead. */
+export const STEP_RESERVE_MS = 60_000;
 /** A provider that pauses a turn (`pause`) is asked to go on this often in a row. */
 export const PAUSES_MAX = 10;
 
@@ -62,6 +64,34 @@ export const QUEUE_BATCH_MESSAGES = 10;
 export const TASKS_PER_WORKER = 10;
 export const NACK_MS = 200;
 export const QUEUE_BACKOFF_MAX_MS = 30_000;
+/** SQS delays a message by at most this. */
+export const QUEUE_DELAY_MAX_MS = 15 * 60_000;
+export const TICKS_PER_WORKER = 4;
+/** How often a worker asks the queue when nothing woke it: a lost notification costs this much. */
+export const QUEUE_POLL_MS = 1_000;
+/** A stopping worker lets what runs come to a step boundary for this long; then the leases run out by themselves. */
+export const DRAIN_MS = 20_000;
+
+/** Connections of one worker: appends share statements (group commit), so few are enough; a hundred workers fit a default server either way. */
+export const APPEND_CONNECTIONS = 4;
+export const POOL_CONNECTIONS = 8;
+/** A lock that an append can't get in this time belongs to somebody stuck: the batch is retried. */
+export const LOCK_TIMEOUT_MS = 2_000;
+export const STATEMENT_TIMEOUT_MS = 10_000;
+export const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000;
+/** Everything but appends: reports over many runs may take longer, nothing may take for ever. */
+export const POOL_STATEMENT_TIMEOUT_MS = 60_000;
+export const CONNECTION_IDLE_MS = 30_000;
+export const CONNECT_TIMEOUT_MS = 5_000;
+/** How long a start waits for a database that is away, and how often it asks. */
+export const DATABASE_PATIENCE_MS = 15_000;
+export const DATABASE_RETRY_MS = 250;
+/** Starting the embedded server includes the recovery of its log after a crash. */
+export const EMBEDDED_START_MS = 60_000;
+export const EMBEDDED_STOP_MS = 10_000;
+export const EMBEDDED_LOG_BYTES = 1024 * 1024;
+/** `clock_timestamp()` per row, SKIP LOCKED, ICU collations, jsonb subscripts: all in 15; older ones are never tested. */
+export const POSTGRES_MAJOR_MIN = 15;
 
 /** A long-polled page of events waits at most this long. API Gateway ends a request after 29 s. */
 export const EVENTS_WAIT_MAX_MS = 20_000;
@@ -76,4 +106,5 @@ relation(LEASE_MS / HEARTBEATS_PER_LEASE >= 1_000, "a heartbeat at least a secon
 relation(GUARDIAN_BACKOFF_MS < LEASE_MS, "the guardian looks again within a lease");
 relation(PAYLOAD_INLINE_BYTES < PAYLOAD_MAX_BYTES, "inline payloads are the small ones");
 relation(VISIBILITY_MS > LEASE_MS, "a message outlives the lease of its first reader");
+relation(DRAIN_MS < LEASE_MS, "a worker has stopped before its leases run out");
 relation(QUEUE_BATCH_MESSAGES <= 10, "SQS hands out ten messages at most");
