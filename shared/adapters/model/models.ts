@@ -1,0 +1,43 @@
+// From a role's `provider/name` to something that can be asked. A provider's SDK is loaded when it is first used: it costs start-up time otherwise.
+import { closest } from "../../core/closest.ts";
+import type { ErrorInfo } from "../../core/errors.ts";
+import type { Model, Models, Price } from "../../ports/model.ts";
+import { priceOf } from "./prices.ts";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface ModelsOptions {
+  readonly env: Environment;
+  /** Models under whole names, such as `mock/script`; tests give theirs here. */
+  readonly scripted?: Readonly<Record<string, Model>>;
+}
+
+const LATER = new Set(["anthropic", "bedrock"]);
+
+export function createModels({ env, scripted = {} }: ModelsOptions): Models {
+  const loaded = new Map<string, Promise<Model>>();
+  const unknown = (message: string) => ({ ok: false, error: { code: "model.unknown", message } satisfies ErrorInfo }) as const;
+
+  return {
+    resolve: async (name) => {
+      const own = scripted[name];
+      if (own !== undefined) return { ok: true, model: own };
+      const slash = name.indexOf("/");
+      const provider = name.slice(0, Math.max(0, slash));
+      const model = name.slice(slash + 1);
+      if (slash <= 0 || model === "") return unknown(`"${name}" is no model name: write provider/name, such as openai/gpt-5-mini.`);
+      if (LATER.has(provider)) return unknown(`Provider "${provider}" is not in this version; openai/ is, with any base URL that speaks its chat completions.`);
+      if (provider === "mock") return unknown(`"${name}" is not scripted: mock/ models exist in tests only.`);
+      if (provider !== "openai") return unknown(`There is no provider "${provider}". ${closest(provider, ["openai"])}`);
+      const key = env.OPENAI_API_KEY;
+      if (!key && !env.OPENAI_BASE_URL) {
+        const message = "No key for openai/: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own (Ollama, vLLM), or use --model demo.";
+        return { ok: false, error: { code: "model.auth", message } };
+      }
+      const found = loaded.get(name) ?? import("./openai.ts").then((m) => m.createOpenAiChat({ model, apiKey: key || "none", baseURL: env.OPENAI_BASE_URL }));
+      loaded.set(name, found);
+      return { ok: true, model: await found };
+    },
+    price: (name): Price | null => priceOf(name),
+  };
+}

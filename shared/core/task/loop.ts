@@ -1,0 +1,52 @@
+// What a task does next: a pure decision on its state. The engine carries it out and records what came of it (engine/run-task.ts).
+import type { ErrorInfo } from "../errors.ts";
+import { type Json, utf8Bytes } from "../json.ts";
+import type { ModelRequest } from "../messages.ts";
+import { requestOf } from "./header.ts";
+import { type Call, requestDigest, spentTokens, stepIdOf, type TaskState } from "./replay.ts";
+
+export interface Caps {
+  readonly maxSteps: number;
+  /** Over all calls of the task; null: none. */
+  readonly totalTokens: number | null;
+}
+
+export type Action =
+  | { readonly type: "ask"; readonly stepId: string; readonly digest: string; readonly request: ModelRequest }
+  | { readonly type: "tools"; readonly stepId: string; readonly calls: readonly Call[] }
+  | { readonly type: "complete"; readonly result: Json; readonly truncated: boolean }
+  | { readonly type: "fail"; readonly error: ErrorInfo }
+  | { readonly type: "ended" };
+
+export function nextAction(state: TaskState, caps: Caps): Action {
+  const { phase } = state;
+  switch (phase.type) {
+    case "ended":
+      return { type: "ended" };
+    case "answered":
+      return phase.verdict.type === "complete"
+        ? { type: "complete", result: phase.verdict.result, truncated: phase.verdict.truncated }
+        : { type: "fail", error: { code: phase.verdict.code, message: phase.verdict.message } };
+    case "tools": // its step is the one that was answered
+      return { type: "tools", stepId: `s${state.steps - 1}`, calls: phase.calls.filter((c) => c.completed === null) };
+    case "ask":
+      return capReached(state, caps) ?? { type: "ask", stepId: stepIdOf(state), digest: requestDigest(state), request: requestOf(state.header, state.history) };
+  }
+}
+
+function capReached(state: TaskState, caps: Caps): Action | null {
+  if (state.steps >= caps.maxSteps) {
+    return { type: "fail", error: { code: "max_steps", message: `No final answer after ${state.steps} model calls, the role's maxSteps.` } };
+  }
+  if (caps.totalTokens === null) return null;
+  const spent = spentTokens(state);
+  const asks = estimateTokens(state) + state.header.maxTokens;
+  if (spent + asks <= caps.totalTokens) return null;
+  const message = `${spent} tokens are spent, and the next call may take ${asks}: more than the role's totalTokens of ${caps.totalTokens}.`;
+  return { type: "fail", error: { code: "budget_exhausted", message } };
+}
+
+/** A request's input tokens, estimated high: three bytes of UTF-8 a token. Only run where a cap asks for it. */
+function estimateTokens(state: TaskState): number {
+  return Math.ceil(utf8Bytes(state.header.system + JSON.stringify(state.header.tools) + JSON.stringify(state.history.messages)) / 3);
+}

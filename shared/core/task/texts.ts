@@ -1,0 +1,35 @@
+// Every text that a model sees and no author wrote. Part of the digest contract: test/vectors/texts.json holds each one; a changed word cuts
+// every log that holds it, so it takes a new digest version.
+import { canonical, type Json } from "../json.ts";
+
+/** Follows the role's system prompt where an outputSchema is set. */
+export const outputInstructions = (schema: Json): string =>
+  `Your final answer must be one JSON value and nothing else: no prose, no code fence. It must be valid under this JSON Schema:\n${canonical(schema)}`;
+
+export const outputFeedback = (problems: readonly string[]): string =>
+  `Your last answer could not be used:\n${problems.map((p) => `- ${p}`).join("\n")}\nReply with the corrected final answer only.`;
+
+export const unknownTool = (name: string, known: readonly string[]): string =>
+  known.length === 0
+    ? `There is no tool "${name}"; no tools are available here.`
+    : `There is no tool "${name}". The tools are: ${known.join(", ")}.`;
+
+export const badArguments = (problem: string): string => `The arguments were not accepted, and the tool did not run. ${problem}`;
+
+export const malformedArguments = (): string => "The arguments were not valid JSON, and the tool did not run. Send the call again with a JSON object.";
+
+export const callWasCut = (): string =>
+  "The answer reached its token limit inside this call, so its arguments are incomplete and the tool did not run. Send the call again, shorter.";
+
+export const tooManyCalls = (limit: number): string => `At most ${limit} tool calls are run of one answer; this one was not.`;
+
+export const toolFailed = (message: string): string => `The tool failed: ${message}`;
+
+export const toolTimedOut = (timeoutMs: number): string => `The tool did not finish within ${timeoutMs} ms and was stopped. What it did until then is unknown.`;
+
+export const resultTooLarge = (bytes: number, limitBytes: number): string =>
+  `The tool ran, but its result of ${bytes} bytes is over the limit of ${limitBytes} bytes and was dropped. Ask for less.`;
+
+export const emptyResult = (): string => "(no output)";
+
+export const emptyInput = (): string => "(no input)";

@@ -1,0 +1,42 @@
+// The files of a run as a tool's handler sees them. Text is kept for a while: a researcher reads the same documents at every step.
+import { TorenError } from "../core/errors.ts";
+import { decodeText } from "../core/text-files.ts";
+import type { ToolContext } from "../ports/agents.ts";
+import type { FileInfo } from "../ports/files.ts";
+import type { EngineDeps } from "./deps.ts";
+
+/** Characters of decoded text kept in a worker, all runs together. */
+const CACHED_CHARACTERS_MAX = 64 * 1024 * 1024;
+const texts = new Map<string, string>();
+let cached = 0;
+
+export function toolFiles(deps: Pick<EngineDeps, "files" | "store">, agent: string, runId: string): ToolContext["files"] {
+  let listed: Promise<FileInfo[]> | undefined;
+  const list = (): Promise<FileInfo[]> => (listed ??= deps.store.runs.files(agent, runId).then((ids) => deps.files.list(ids)));
+  return {
+    list,
+    text: async (id) => {
+      const info = (await list()).find((f) => f.id === id); // only what is attached to this run
+      if (info === undefined) return null;
+      const known = texts.get(id);
+      if (known !== undefined) return known;
+      const content = await deps.files.content(id);
+      if (content === null) return null;
+      const decoded = decodeText(content);
+      if (!decoded.ok) throw new TorenError("file.unknown", `${info.name}: ${decoded.problem}`);
+      remember(id, decoded.text);
+      return decoded.text;
+    },
+  };
+}
+
+/** Oldest out first: Map keeps the order of insertion. Ids are by content, so an entry never goes stale. */
+function remember(id: string, text: string): void {
+  texts.set(id, text);
+  cached += text.length;
+  for (const [old, dropped] of texts) {
+    if (cached <= CACHED_CHARACTERS_MAX) return;
+    texts.delete(old);
+    cached -= dropped.length;
+  }
+}

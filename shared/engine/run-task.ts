@@ -1,0 +1,214 @@
+// One task, from wherever its log stands, until it ends, parks, or is handed on. Reads top-down: take the stream, replay it against today's code,
+// then decide (core/task/loop.ts), record, act, in turns. I4: what is known together shares an append; an effect begins after its start is durable.
+import type { ErrorInfo } from "../core/errors.ts";
+import { inboxCursor, parseTaskEvents, type Recorded, type TaskEvent } from "../core/events.ts";
+import { DEFER_MS, STEP_RESERVE_MS } from "../core/limits.ts";
+import { type Header, headerOf } from "../core/task/header.ts";
+import { nextAction } from "../core/task/loop.ts";
+import { type OutputCheck, outputCheck } from "../core/task/output.ts";
+import { apply, replay, type TaskState } from "../core/task/replay.ts";
+import type { Deployed, RoleDefinition } from "../ports/agents.ts";
+import type { Hint } from "../ports/queue.ts";
+import type { Lease, Outcome, TaskSpec } from "../ports/store.ts";
+import { cutsByThisGeneration, stormProblem } from "./cut-storm.ts";
+import type { Circumstances, EngineDeps, Worked } from "./deps.ts";
+import { nudge, streamOf } from "./hints.ts";
+import { createStreamWriter, LeaseLost, type StreamWriter } from "./stream-writer.ts";
+import { askStep, toolStep } from "./task-steps.ts";
+import { giveBack, stepBack, takeStream } from "./take-stream.ts";
+
+/** What the steps of one task share. */
+export interface TaskWork {
+  readonly deps: EngineDeps;
+  readonly hint: Hint & { readonly taskId: string };
+  readonly at: Circumstances;
+  readonly deployed: Deployed;
+  readonly role: RoleDefinition;
+  readonly writer: StreamWriter;
+  readonly state: TaskState;
+  /** Buffers the event, and folds it: the state is always what the log will say. */
+  record(event: TaskEvent): void;
+  fail(error: ErrorInfo): Promise<Worked>;
+}
+
+/** Works on a task. Every outcome acknowledges the hint. @throws TorenError `database.unavailable`: the hint comes again. */
+export async function runTask(deps: EngineDeps, hint: Hint & { readonly taskId: string }, at: Circumstances): Promise<Worked> {
+  const taken = await takeStream(deps, hint, at);
+  if (taken.type === "not") return taken.worked;
+  const { lease, deployed } = taken;
+  const stream = streamOf(hint);
+  const [raw, spec] = await Promise.all([deps.store.streams.read(stream, 0), deps.store.tasks.spec(stream)]);
+  if (spec === null) return "missing";
+  const parsed = parseTaskEvents(raw);
+  if (!parsed.ok) {
+    await giveBack(deps, lease, DEFER_MS);
+    await stepBack(deps, hint, { code: "generation.older", message: `event ${parsed.seq} of type ${parsed.type} is of a newer version than this worker` });
+    return "deferred";
+  }
+  const writer = createStreamWriter(deps, lease, lease.head, inboxCursor(raw));
+  try {
+    return await resume(deps, hint, at, { lease, deployed, spec, log: parsed.events, writer, crashLoop: taken.crashLoop });
+  } catch (thrown) {
+    if (thrown instanceof LeaseLost) return "lost";
+    throw thrown;
+  } finally {
+    writer.close();
+  }
+}
+
+interface Found {
+  readonly lease: Lease;
+  readonly deployed: Deployed;
+  readonly spec: TaskSpec;
+  readonly log: readonly Recorded<TaskEvent>[];
+  readonly writer: StreamWriter;
+  readonly crashLoop: ErrorInfo | null;
+}
+
+/** From the log to a live loop: the one place where a cut is decided (I6, I6b, I7). */
+async function resume(deps: EngineDeps, hint: Hint & { readonly taskId: string }, at: Circumstances, found: Found): Promise<Worked> {
+  const { deployed, spec, writer } = found;
+  const role = deployed.agent.roles.get(spec.role);
+  if (found.crashLoop !== null) return await endFailed(deps, hint, writer, found.crashLoop);
+  if (role === undefined) {
+    const known = [...deployed.agent.roles.keys()].join(", ");
+    return await endFailed(deps, hint, writer, { code: "role.unknown", message: `The agent has no role "${spec.role}"; its roles are: ${known}.` });
+  }
+  const header = headerOf(role);
+  const check = checkOf(role);
+  let log = found.log;
+  let replayed = replay(header, check, spec.input, log);
+  if (replayed.type === "mismatch") {
+    const refused = await refuseCut(deps, hint, found, replayed);
+    if (refused !== null) return refused;
+    const cut = { type: "StreamInvalidated", fromSeq: replayed.fromSeq, reason: replayed.reason, generation: deployed.generation } as const;
+    log = [...log, { ...cut, seq: writer.buffer(cut), recordedAt: found.lease.now }];
+    replayed = replay(header, check, spec.input, log);
+    if (replayed.type === "mismatch") throw new Error(`a cut left a contradiction: ${replayed.reason}`);
+  }
+  return await loop(workOf(deps, hint, at, found, role, replayed.state), header, log);
+}
+
+/** Null: the cut may be made. */
+async function refuseCut(deps: EngineDeps, hint: Hint, found: Found, cut: { fromSeq: number; reason: string; calls: readonly string[] }): Promise<Worked | null> {
+  const { log, writer, deployed } = found;
+  if (cut.calls.length > 0) {
+    const asked = log.findLast((e) => e.type === "CutRequested");
+    const known = asked?.type === "CutRequested" && asked.fromSeq === cut.fromSeq && asked.generation === deployed.generation;
+    if (!known) writer.buffer({ type: "CutRequested", fromSeq: cut.fromSeq, reason: cut.reason, generation: deployed.generation, calls: [...cut.calls] });
+    return await park(deps, hint, writer, "cut");
+  }
+  if (cutsByThisGeneration(log, deployed.generation, found.lease.now) === null) return null;
+  await giveBack(deps, found.lease, DEFER_MS);
+  await stepBack(deps, hint, stormProblem(cut.reason));
+  return "deferred";
+}
+
+const checks = new WeakMap<RoleDefinition, OutputCheck>();
+function checkOf(role: RoleDefinition): OutputCheck | null {
+  if (role.outputSchema === null) return null;
+  const check = checks.get(role) ?? outputCheck(role.outputSchema);
+  checks.set(role, check);
+  return check;
+}
+
+function workOf(deps: EngineDeps, hint: Hint & { readonly taskId: string }, at: Circumstances, found: Found, role: RoleDefinition, state: TaskState): TaskWork {
+  const { writer, deployed } = found;
+  return {
+    deps, hint, at, deployed, role, writer, state,
+    record: (event) => {
+      writer.buffer(event);
+      apply(state, event);
+    },
+    fail: (error) => endFailed(deps, hint, writer, error),
+  };
+}
+
+async function loop(work: TaskWork, header: Header, log: readonly Recorded<TaskEvent>[]): Promise<Worked> {
+  const { deps, hint, writer, state } = work;
+  let held = heldBy(log);
+  let announced = false;
+  for (;;) {
+    for (const { seq, fact } of await writer.facts()) {
+      if (fact.kind === "cancel") return await endCancelled(deps, hint, writer, seq, { code: fact.code, message: fact.reason });
+      held = fact.kind === "hold" ? true : fact.kind === "claim" ? false : held;
+      writer.buffer({ type: "FactIgnored", inboxSeq: seq, reason: fact.kind === "hold" ? HELD : fact.kind === "claim" ? CLAIMED : "concerns no task" });
+    }
+    if (held) {
+      const worked = await park(deps, hint, writer, "claim");
+      if (worked === "parked") return worked;
+      continue; // a fact came: perhaps the claim
+    }
+    const action = nextAction(state, { maxSteps: work.role.maxSteps, totalTokens: work.role.totalTokens });
+    if ((action.type === "ask" || action.type === "tools") && mustHandOver(work)) return await handOver(work);
+    if (!announced) {
+      const attempt = log.filter((e) => e.type === "TaskStarted").length + 1;
+      work.record({ type: "TaskStarted", attempt, specDigest: header.digest, parts: { ...header.parts } });
+      announced = true;
+    }
+    switch (action.type) {
+      case "ask": {
+        const worked = await askStep(work, action);
+        if (worked !== null) return worked;
+        break;
+      }
+      case "tools": {
+        const worked = await toolStep(work, action);
+        if (worked !== null) return worked;
+        break;
+      }
+      case "complete":
+        writer.buffer({ type: "TaskCompleted", result: action.result, ...(action.truncated ? { truncated: true } : {}) });
+        return await end(deps, hint, writer, { status: "completed", output: action.result });
+      case "fail":
+        return await work.fail(action.error);
+      case "ended":
+        return "terminal";
+    }
+  }
+}
+
+const HELD = "held: its plan was cut";
+const CLAIMED = "claimed by a plan";
+const heldBy = (log: readonly Recorded<TaskEvent>[]): boolean => {
+  const last = log.findLast((e) => e.type === "FactIgnored" && (e.reason === HELD || e.reason === CLAIMED));
+  return last?.type === "FactIgnored" && last.reason === HELD;
+};
+
+/** At a step boundary only: too little time, a stopping worker, or newer code in this worker (I7). */
+function mustHandOver(work: TaskWork): boolean {
+  const newer = (work.deps.agents.get(work.hint.agent)?.generation ?? 0) > work.deployed.generation;
+  return newer || work.at.stop.aborted || work.at.remainingMs() < STEP_RESERVE_MS;
+}
+
+async function handOver(work: TaskWork): Promise<Worked> {
+  await work.writer.flush({ type: "release", afterMs: 0 }); // releases first, then nudges: the next reader finds it free
+  await nudge(work.deps, [work.hint], { solo: work.at.solo });
+  return "handedOver";
+}
+
+async function park(deps: EngineDeps, hint: Hint, writer: StreamWriter, wait: "cut" | "claim"): Promise<Worked> {
+  const { status } = await writer.flush({ type: "park", absorbed: writer.absorbed, wait, wakeAt: null });
+  if (status === "running" && wait === "cut") {
+    await writer.flush({ type: "release", afterMs: 0 });
+    await nudge(deps, [hint]);
+    return "handedOver";
+  }
+  return status === "running" ? "handedOver" : "parked";
+}
+
+async function end(deps: EngineDeps, hint: Hint, writer: StreamWriter, outcome: Outcome): Promise<Worked> {
+  const { rang } = await writer.flush({ type: "end", outcome });
+  if (rang) await nudge(deps, [{ ...hint, taskId: null }]);
+  return "ended";
+}
+
+async function endFailed(deps: EngineDeps, hint: Hint, writer: StreamWriter, error: ErrorInfo): Promise<Worked> {
+  writer.buffer({ type: "TaskFailed", error });
+  return await end(deps, hint, writer, { status: "failed", error });
+}
+
+async function endCancelled(deps: EngineDeps, hint: Hint, writer: StreamWriter, inboxSeq: number, error: ErrorInfo): Promise<Worked> {
+  writer.buffer({ type: "TaskCancelled", inboxSeq, error });
+  return await end(deps, hint, writer, { status: "cancelled", error });
+}

@@ -1,0 +1,59 @@
+// How a worker comes to write a stream, or leaves it alone: leases (I2), generations (I7), crash loops (design: from three deaths on alone, after
+// three deaths alone it fails).
+import { CRASHES_ALONE_MAX, CRASHES_BEFORE_SOLO, DEFER_MS } from "../core/limits.ts";
+import type { ErrorInfo } from "../core/errors.ts";
+import type { Deployed } from "../ports/agents.ts";
+import type { Hint } from "../ports/queue.ts";
+import type { Lease } from "../ports/store.ts";
+import type { Circumstances, EngineDeps, Worked } from "./deps.ts";
+import { nudge, streamOf } from "./hints.ts";
+
+export type Taken =
+  | { readonly type: "taken"; readonly lease: Lease; readonly deployed: Deployed; readonly crashLoop: ErrorInfo | null }
+  | { readonly type: "not"; readonly worked: Worked };
+
+const not = (worked: Worked): Taken => ({ type: "not", worked });
+
+export async function takeStream(deps: EngineDeps, hint: Hint, at: Circumstances): Promise<Taken> {
+  const deployed = deps.agents.get(hint.agent);
+  if (deployed === null) return not("unserved");
+  const stream = streamOf(hint);
+  const acquired = await deps.store.streams.acquire(stream, { owner: deps.uuid(), generation: deployed.generation, leaseMs: deps.leaseMs, solo: at.solo });
+  switch (acquired.type) {
+    case "leased":
+      deps.keeper.poke(stream.agent, stream.runId, stream.streamId); // if its writer is here, it looks at its inbox now
+      return not("leased");
+    case "ended":
+      return not("terminal");
+    case "missing":
+      return not("missing");
+    case "newer": {
+      const message = `generation ${acquired.generation} wrote this stream, this worker has ${deployed.generation}: a worker with the newer code takes it`;
+      await stepBack(deps, hint, { code: "generation.older", message });
+      return not("deferred");
+    }
+    case "acquired": {
+      const { lease } = acquired;
+      if (lease.attempts > CRASHES_BEFORE_SOLO && !at.solo) {
+        await giveBack(deps, lease, 0);
+        await nudge(deps, [hint], { solo: true });
+        return not("deferred");
+      }
+      const deaths = lease.soloAttempts - 1;
+      const message = `The worker died ${deaths} times in a row while working on this alone: memory, an endless loop, or a crash in native code.`;
+      return { type: "taken", lease, deployed, crashLoop: deaths >= CRASHES_ALONE_MAX ? { code: "crash_loop", message } : null };
+    }
+  }
+}
+
+/** Lets go of a stream that was taken but not written, without calling it progress. */
+export async function giveBack(deps: EngineDeps, lease: Lease, afterMs: number): Promise<void> {
+  await deps.store.streams.append({ lease, head: lease.head, events: [], next: { type: "release", afterMs, keepAttempts: true }, progress: false });
+}
+
+/** Not this worker's to touch: says why, acknowledges, and sends the hint on (never a nack, which would burn the receive count). */
+export async function stepBack(deps: EngineDeps, hint: Hint, problem: ErrorInfo): Promise<void> {
+  deps.log.warn("stream left alone", { agent: hint.agent, runId: hint.runId, taskId: hint.taskId, code: problem.code });
+  await deps.store.watch.defer(streamOf(hint), problem, DEFER_MS);
+  await nudge(deps, [hint], { delayMs: DEFER_MS });
+}

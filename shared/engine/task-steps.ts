@@ -1,0 +1,122 @@
+// The two kinds of step a task takes: asking the model, and running the tools that it called for. Both answer null to go on with the loop.
+import type { ErrorInfo } from "../core/errors.ts";
+import type { Json } from "../core/json.ts";
+import { MODEL_TRIES, TOOL_CALLS_PER_ANSWER_MAX } from "../core/limits.ts";
+import { normalise } from "../core/task/history.ts";
+import type { Action } from "../core/task/loop.ts";
+import { type Call, idempotencyKey } from "../core/task/replay.ts";
+import { badArguments, callWasCut, malformedArguments, tooManyCalls, unknownTool } from "../core/task/texts.ts";
+import type { ToolDefinition } from "../ports/agents.ts";
+import type { Worked } from "./deps.ts";
+import { toolFiles } from "./file-texts.ts";
+import { askModel, backoffMs } from "./model-call.ts";
+import type { TaskWork } from "./run-task.ts";
+import { LeaseLost } from "./stream-writer.ts";
+import { callTool } from "./tool-call.ts";
+
+export async function askStep(work: TaskWork, action: Action & { type: "ask" }): Promise<Worked | null> {
+  const { deps, writer, role, state } = work;
+  for (let tries = 1; ; tries++) {
+    work.record({ type: "LlmCallStarted", stepId: action.stepId, requestDigest: action.digest, model: role.model, purpose: "step" });
+    await writer.flush(); // durable before it begins (I4)
+    const asked = await askModel(deps, action.request, writer.interrupt);
+    if (asked.type === "interrupted") return null;
+    if (asked.type === "answered") {
+      const { usage, ...response } = normalise(asked.response, state.usedIds);
+      work.record({ type: "LlmCallCompleted", stepId: action.stepId, response, usage });
+      return null; // flushed with what comes next: its tools' starts, or the end
+    }
+    const { error, retryable } = asked.failure;
+    work.record({ type: "LlmCallFailed", stepId: action.stepId, error });
+    if (!retryable || tries >= MODEL_TRIES) return await work.fail(error);
+    await deps.sleep(backoffMs(asked.failure, tries, deps.random()), writer.interrupt);
+    if (writer.interrupt.aborted) return null;
+  }
+}
+
+interface Running {
+  readonly call: Call;
+  readonly tool: ToolDefinition;
+  readonly idempotencyKey: string;
+}
+
+export async function toolStep(work: TaskWork, action: Action & { type: "tools" }): Promise<Worked | null> {
+  const { writer } = work;
+  const running: Running[] = [];
+  for (const [i, call] of action.calls.entries()) {
+    const checked = checkCall(work, call, i);
+    if ("refused" in checked) {
+      work.record({ type: "ToolCallCompleted", stepId: action.stepId, toolUseId: call.use.id, result: checked.refused, isError: true });
+    } else if (call.started !== null) {
+      const failure = unknownOutcome(work, call);
+      if (failure !== null) return await work.fail(failure);
+      running.push({ call, tool: checked.tool, idempotencyKey: call.started.idempotencyKey });
+    } else running.push({ call, tool: checked.tool, idempotencyKey: startCall(work, action.stepId, call, checked.tool) });
+  }
+  if (running.length === 0) return null;
+  await writer.flush(); // the answer and its calls' starts: one append (I4)
+  await runAll(work, action.stepId, running);
+  return null;
+}
+
+/** What keeps a call from being run: its answer is an error for the model, and no ToolCallStarted stands before it. */
+function checkCall(work: TaskWork, call: Call, place: number): { readonly refused: string } | { readonly tool: ToolDefinition } {
+  const { use } = call;
+  const tool = work.role.tools.find((t) => t.name === use.name);
+  if (place >= TOOL_CALLS_PER_ANSWER_MAX) return { refused: tooManyCalls(TOOL_CALLS_PER_ANSWER_MAX) };
+  if (call.cut) return { refused: callWasCut() };
+  if (use.malformed !== undefined) return { refused: malformedArguments() };
+  if (tool === undefined) return { refused: unknownTool(use.name, work.role.tools.map((t) => t.name)) };
+  const parsed = tool.parse(use.args);
+  return parsed.ok ? { tool } : { refused: badArguments(parsed.message) };
+}
+
+function startCall(work: TaskWork, stepId: string, call: Call, tool: ToolDefinition): string {
+  const { use } = call;
+  const key = idempotencyKey(work.hint.runId, work.hint.taskId, work.state, use.name, use.args);
+  const { effects, idempotency } = tool;
+  work.record({ type: "ToolCallStarted", stepId, toolUseId: use.id, tool: use.name, args: use.args, idempotencyKey: key, effects, idempotency });
+  return key;
+}
+
+/** The worker died in the middle of the call (c3). Keyed and effect-free ones just run again. */
+function unknownOutcome(work: TaskWork, call: Call): ErrorInfo | null {
+  if (work.role.onUnknownOutcome !== "fail" || call.started?.effects !== "external" || call.started.idempotency === "keyed") return null;
+  const message = `The worker died while "${call.use.name}" ran; whether it took effect is unknown, and the role's onUnknownOutcome is "fail".`;
+  return { code: "tool.unknown_outcome", message };
+}
+
+/** All at once; a result is recorded as it comes, the last one with what follows from it. */
+async function runAll(work: TaskWork, stepId: string, running: readonly Running[]): Promise<void> {
+  const { writer } = work;
+  let left = running.length;
+  let writing: Promise<unknown> = Promise.resolve();
+  const finish = async (one: Running): Promise<void> => {
+    const result = await run(work, one);
+    if (result === null) return; // interrupted: the loop reads the inbox, or learns that its lease is gone
+    work.record({ type: "ToolCallCompleted", stepId, toolUseId: one.call.use.id, ...result });
+    left--;
+    if (left > 0) {
+      writing = writing.then(() => writer.flush());
+      await writing;
+    }
+  };
+  const ended = await Promise.allSettled(running.map(finish));
+  const failure = ended.find((e) => e.status === "rejected");
+  if (failure?.status === "rejected") throw failure.reason;
+  if (left > 0 && !writer.interrupt.aborted) throw new LeaseLost();
+}
+
+async function run(work: TaskWork, { call, tool, idempotencyKey: key }: Running): Promise<{ result: Json; isError: boolean } | null> {
+  const { deps, hint, writer, deployed } = work;
+  const ctx = {
+    runId: hint.runId,
+    taskId: hint.taskId,
+    toolUseId: call.use.id,
+    idempotencyKey: key,
+    fencingToken: writer.lease.epoch,
+    env: deployed.agent.env,
+    files: toolFiles(deps, hint.agent, hint.runId),
+  };
+  return await callTool(deps, tool, call.use.args, ctx, writer.interrupt);
+}

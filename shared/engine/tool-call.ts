@@ -1,0 +1,56 @@
+// One tool call: arguments checked, handler run under its time-out, its result brought into the form that a replay will read. Whatever goes wrong
+// in the author's code is a result for the model, never an exception here.
+import { messageOf } from "../core/errors.ts";
+import { type Json, jsonBytes, NotJson, toJson } from "../core/json.ts";
+import { PAYLOAD_MAX_BYTES } from "../core/limits.ts";
+import { badArguments, resultTooLarge, toolFailed, toolTimedOut } from "../core/task/texts.ts";
+import type { ToolContext, ToolDefinition } from "../ports/agents.ts";
+import type { EngineDeps } from "./deps.ts";
+
+export interface ToolResult {
+  readonly result: Json;
+  readonly isError: boolean;
+}
+
+const error = (text: string): ToolResult => ({ result: text, isError: true });
+
+type ToolDeps = Pick<EngineDeps, "sleep">;
+
+/** Null when the interrupt came first: nobody waits for the result any more. */
+export async function callTool(deps: ToolDeps, tool: ToolDefinition, args: Json, ctx: Omit<ToolContext, "signal">, interrupt: AbortSignal): Promise<ToolResult | null> {
+  const parsed = tool.parse(args);
+  if (!parsed.ok) return error(badArguments(parsed.message));
+  for (let attempt = 1; ; attempt++) {
+    const result = await runOnce(deps, tool, parsed.args, ctx, interrupt);
+    if (result === null || !result.isError || attempt >= tool.retry.attempts) return result;
+    await deps.sleep(tool.retry.backoffMs * 2 ** (attempt - 1), interrupt);
+    if (interrupt.aborted) return null;
+  }
+}
+
+async function runOnce(deps: ToolDeps, tool: ToolDefinition, args: unknown, ctx: Omit<ToolContext, "signal">, interrupt: AbortSignal): Promise<ToolResult | null> {
+  const stop = new AbortController();
+  const signal = AbortSignal.any([interrupt, stop.signal]);
+  const running = (async () => recordable(await tool.handler(args, { ...ctx, signal })))();
+  const timedOut = deps.sleep(tool.timeoutMs, signal).then(() => (interrupt.aborted ? null : error(toolTimedOut(tool.timeoutMs))));
+  try {
+    return await Promise.race([running, timedOut]);
+  } catch (thrown) {
+    return error(toolFailed(messageOf(thrown)));
+  } finally {
+    stop.abort(); // ends the time-out's timer; a handler that goes on regardless is told once more
+    running.catch(() => {});
+  }
+}
+
+function recordable(value: unknown): ToolResult {
+  let result: Json;
+  try {
+    result = toJson(value);
+  } catch (thrown) {
+    if (thrown instanceof NotJson) return error(toolFailed(`its result is not JSON: ${thrown.message}`));
+    throw thrown;
+  }
+  const bytes = jsonBytes(result);
+  return bytes > PAYLOAD_MAX_BYTES ? error(resultTooLarge(bytes, PAYLOAD_MAX_BYTES)) : { result, isError: false };
+}
