@@ -1,5 +1,5 @@
-import { MAX_QUOTES_PER_TOPIC_COUNT } from "./limits.ts";
-import type { Passage } from "./passages.ts";
+import { MAX_QUOTES_PER_TOPIC_COUNT, MAX_RESULT_CHARS } from "./limits.ts";
+import { type Passage, readPassages } from "./passages.ts";
 import { type QuoteGroup, showQuote } from "./quotes.ts";
 import { type Candidate, rank } from "./ranking.ts";
 import { inReadingOrder, select } from "./selection.ts";
@@ -30,6 +30,22 @@ export function answerFromNotes(question: string, groups: readonly QuoteGroup[])
     shown.length === 0 ? [nothingFound(topic), ""] : [leadIn(topic), "", ...shown.map(showQuote), ""],
   );
   return [...body, ...(files.size > 0 ? ["Sources:", ...[...files].map((file) => `- ${file}`)] : [])].join("\n").trim();
+}
+
+export interface ToolResult {
+  readonly tool: string;
+  readonly text: string;
+}
+
+/** What tools said that shows no files: it is passed on. A listing, or an empty result, is no answer to anything. */
+export function answerFromResults(question: string, results: readonly ToolResult[]): string {
+  const telling = results.filter(({ text }) => text.length <= MAX_RESULT_CHARS && !isSilent(text));
+  if (telling.length === 0) return nothingFound(question);
+  return telling.map(({ tool, text }) => `${tool} answered: ${text}`).join("\n");
+}
+
+function isSilent(text: string): boolean {
+  return /^[\s[\]{}]*$/.test(text) || readPassages([text]).files.length > 0;
 }
 
 /** What is said when there is nothing to work on. */

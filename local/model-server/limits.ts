@@ -25,6 +25,8 @@ export const MAX_TOPICS_COUNT = 5;
 export const MAX_QUOTES_PER_TOPIC_COUNT = 3;
 export const MIN_SENTENCE_CHARS = 40;
 export const MAX_SENTENCE_CHARS = 420;
+/** A longer tool result that shows no file is not passed on. */
+export const MAX_RESULT_CHARS = 500;
 export const MAX_PHRASE_CHARS = 90;
 /** A request that holds more is ranked on the first so many; keeps an answer within its latency. */
 export const MAX_RANKED_SENTENCES_COUNT = 20_000;

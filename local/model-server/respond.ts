@@ -1,4 +1,4 @@
-import { answerFromNotes, answerFromPassages, restatement } from "./answer.ts";
+import { answerFromNotes, answerFromPassages, answerFromResults, restatement, type ToolResult } from "./answer.ts";
 import { type ChatMessage, type ChatRequest, type ToolDefinition, textOf } from "./chat.ts";
 import { fill } from "./fill.ts";
 import { canonical, isObject, type Json, parseJson, sha256 } from "./json.ts";
@@ -44,21 +44,23 @@ export function requestDigest(body: Json): string {
 }
 
 function textNow(request: ChatRequest, task: string, userText: string): string {
-  const passages = seenPassages(request.messages, userText);
-  const format = request.response_format;
+  const { messages, response_format: format } = request;
   if (format?.type === "json_schema") {
+    const passages = seenPassages(messages, userText);
     const prose = passages.length > 0 ? answerFromPassages(task, passages) : task;
     return JSON.stringify(fill(format.json_schema.schema, { text: task, prose }, "all"));
   }
-  if (format?.type === "json_object") return JSON.stringify({ answer: answerText(task, passages, userText) });
-  return answerText(task, passages, userText);
+  const text = answerText(messages, task, userText);
+  return format?.type === "json_object" ? JSON.stringify({ answer: text }) : text;
 }
 
-function answerText(task: string, passages: readonly Passage[], userText: string): string {
+function answerText(messages: readonly ChatMessage[], task: string, userText: string): string {
+  const passages = seenPassages(messages, userText);
   const groups = groupQuotes(userText);
   if (groups.length > 0) return answerFromNotes(task, groups);
   if (passages.length > 0) return answerFromPassages(task, passages);
-  return restatement(task);
+  const results = resultsSince(messages);
+  return results.length > 0 ? answerFromResults(task, results) : restatement(task);
 }
 
 function callsNow(request: ChatRequest, task: string): Call[] {
@@ -74,14 +76,30 @@ function callsNow(request: ChatRequest, task: string): Call[] {
 
 /** What was done since the user last spoke; what was seen counts from the beginning. */
 function progressOf(messages: readonly ChatMessage[], tools: readonly ToolDefinition[], task: string): Progress {
-  const since = messages.slice(messages.findLastIndex((message) => message.role === "user") + 1);
-  const asked = since.flatMap((message) => (message.role === "assistant" ? [message.tool_calls ?? []] : []));
+  const asked = sinceUser(messages).flatMap((message) =>
+    message.role === "assistant" ? [message.tool_calls ?? []] : [],
+  );
   const made = asked.flat().map((call) => {
     const args = parseJson(call.function.arguments);
     return { tool: call.function.name, args: isObject(args) ? args : {} };
   });
   const rounds = asked.filter((calls) => calls.length > 0).length;
   return { task, tools, rounds, made, seen: readPassages(toolTexts(messages)) };
+}
+
+function sinceUser(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+  return messages.slice(messages.findLastIndex((message) => message.role === "user") + 1);
+}
+
+/** The results of the tools that were called since the user last spoke, each with its tool. */
+function resultsSince(messages: readonly ChatMessage[]): ToolResult[] {
+  const since = sinceUser(messages);
+  const calls = since.flatMap((message) => (message.role === "assistant" ? (message.tool_calls ?? []) : []));
+  return since.flatMap((message) => {
+    if (message.role !== "tool") return [];
+    const tool = calls.find((call) => call.id === message.tool_call_id)?.function.name ?? "";
+    return [{ tool, text: textOf(message) }];
+  });
 }
 
 function seenPassages(messages: readonly ChatMessage[], userText: string): readonly Passage[] {

@@ -29,8 +29,7 @@ export function isSentence(text: string): boolean {
     text.length >= MIN_SENTENCE_CHARS &&
     /^["“‘(]?[\p{Lu}\p{N}`]|^[a-z]+_/u.test(text) &&
     /[.!?][”’)\]]*$/.test(text) &&
-    !text.includes(" | ") &&
-    !/;$/.test(text)
+    !text.includes(" | ")
   );
 }
 
