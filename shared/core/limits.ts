@@ -40,6 +40,24 @@ export const MAX_STEPS_DEFAULT = 50;
 export const MAX_TOKENS_DEFAULT = 8_192;
 export const TOOL_TIMEOUT_MS = 5 * 60_000;
 export const TOOL_CALLS_PER_ANSWER_MAX = 128;
+/** What an author may set. Below 2^31 - 1, past which timers fire at once. */
+export const TOOL_TIMEOUT_MAX_MS = 24 * 60 * 60_000;
+export const TOOL_ATTEMPTS_MAX = 10;
+export const TOOL_BACKOFF_MAX_MS = 60_000;
+/** Results of the tools that read attached files: a page at a time, so that one call can't fill a model's context. */
+export const SEARCH_RESULTS_DEFAULT = 8;
+export const SEARCH_RESULTS_MAX = 50;
+export const SEARCH_RESULT_CHARS = 1_200;
+export const READ_LINES_DEFAULT = 200;
+export const READ_LINES_MAX = 2_000;
+export const READ_LINE_CHARS = 4_000;
+export const READ_RESULT_CHARS = 64_000;
+/** Lines that a search works on before other work of the process gets its turn. */
+export const SEARCH_TURN_LINES = 20_000;
+/** How long an agent's modules may take to load (they can await at their top level). */
+export const AGENT_LOAD_MS = 30_000;
+/** A burst of changes to an agent's files (an editor, a checkout) is one reload. */
+export const RELOAD_DEBOUNCE_MS = 100;
 export const MODEL_TIMEOUT_MS = 10 * 60_000;
 /** Tries of one model call within one worker; past them the call has failed. */
 export const MODEL_TRIES = 6;
