@@ -1,0 +1,19 @@
+// What an agent's author imports: `import { defineTool, defineWorkflow } from "toren"`.
+
+export { TorenError } from "../core/errors.ts";
+export type { Json } from "../core/json.ts";
+export {
+  type StepOptions,
+  TaskFailed,
+  type TaskOutcome,
+  type TaskSpec,
+  TimedOut,
+  WaveFailed,
+  type WaveOptions,
+  type WaveResult,
+  type WorkflowCtx,
+  type WorkflowFn,
+} from "../core/workflow/context.ts";
+export type { FileInfo } from "../ports/files.ts";
+export { defineTool, type Tool, type ToolCtx, type ToolOptions, type ToolOutput } from "./tool.ts";
+export { defineWorkflow } from "./workflow.ts";
