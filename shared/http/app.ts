@@ -1,0 +1,79 @@
+// The HTTP API: the same app on a laptop and behind API Gateway. Only web standards here, and every link is relative, so it works under a stage path.
+import { type Context, Hono, type MiddlewareHandler } from "hono";
+import { messageOf, TorenError } from "../core/errors.ts";
+import { listAgents } from "./agents.ts";
+import { bearer, isKey } from "./auth.ts";
+import type { HttpDeps } from "./deps.ts";
+import { addFile } from "./files.ts";
+import { openApi } from "./openapi.ts";
+import { problemOfThrown, problemResponse } from "./problems.ts";
+import { cancelRun, createRun, getRun, listRuns, resumeRun, runEvents } from "./runs.ts";
+
+export interface AppOptions {
+  /** The stage's path where the host leaves it in the request's, as in `/prod`. Default: none. */
+  readonly basePath?: string;
+}
+
+/** A route's work: plain functions of the request and its dependencies. */
+export type Route = (c: Context, deps: HttpDeps) => Promise<Response>;
+
+export interface RouteEntry {
+  readonly method: "GET" | "POST";
+  /** With parameters in braces, as OpenAPI writes them. */
+  readonly path: string;
+  readonly open?: true;
+  readonly handle: Route;
+}
+
+/** Every route there is; `/openapi.json` describes exactly these (a test holds them equal). */
+export const ROUTES: readonly RouteEntry[] = [
+  { method: "GET", path: "/healthz", open: true, handle: async (c) => c.json({ status: "ok" }) },
+  { method: "GET", path: "/openapi.json", handle: async (c) => c.json(openApi) },
+  { method: "GET", path: "/agents", handle: listAgents },
+  { method: "POST", path: "/files", handle: addFile },
+  { method: "POST", path: "/runs", handle: createRun },
+  { method: "GET", path: "/runs", handle: listRuns },
+  { method: "GET", path: "/runs/{runId}", handle: getRun },
+  { method: "GET", path: "/runs/{runId}/events", handle: runEvents },
+  { method: "POST", path: "/runs/{runId}/cancel", handle: cancelRun },
+  { method: "POST", path: "/runs/{runId}/resume", handle: resumeRun },
+];
+
+export function createApp(deps: HttpDeps, options: AppOptions = {}): Hono {
+  const app = new Hono().basePath(options.basePath ?? "/");
+  const open = ROUTES.filter((r) => r.open === true);
+  for (const route of open) app.on(route.method, honoPath(route.path), (c) => route.handle(c, deps));
+  // Whatever comes after this line needs a key, unknown paths too: who has none learns nothing of what there is.
+  app.use("*", authenticated(deps));
+  for (const route of ROUTES) {
+    if (route.open !== true) app.on(route.method, honoPath(route.path), (c) => route.handle(c, deps));
+  }
+  app.notFound((c) => problemResponse(problemOfThrown(new TorenError("not_found", unknownRoute(c))).problem));
+  app.onError((thrown, c) => {
+    const { problem, bug } = problemOfThrown(thrown);
+    if (bug !== null)
+      deps.log.error("request failed", { method: c.req.method, path: c.req.path, error: messageOf(thrown) });
+    return problemResponse(problem);
+  });
+  return app;
+}
+
+const honoPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ":$1");
+
+const unknownRoute = (c: Context): string =>
+  `There is no ${c.req.method} ${c.req.path} here. GET openapi.json describes the routes.`;
+
+function authenticated(deps: HttpDeps): MiddlewareHandler {
+  return async (c, next) => {
+    const header = c.req.header("authorization");
+    const key = bearer(header);
+    if (key === null) {
+      const say = header === undefined ? "No API key." : "The Authorization header isn't a bearer key.";
+      throw new TorenError("auth.missing", `${say} Send it as "Authorization: Bearer toren_…".`);
+    }
+    if (!isKey(key))
+      throw new TorenError("auth.invalid", "This isn't a Toren key (its checksum is wrong). Was it copied whole?");
+    if (!(await deps.admits(key))) throw new TorenError("auth.invalid", "This key isn't known here.");
+    await next();
+  };
+}

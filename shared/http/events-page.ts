@@ -1,0 +1,133 @@
+// A page of a run's events, over all its streams or one; and the wait for the next one. Read-only: a reader never holds a lease or a connection.
+import type { RawEvent } from "../core/events.ts";
+import type { Json } from "../core/json.ts";
+import { jsonBytes } from "../core/json.ts";
+import { EVENTS_PAGE } from "../core/limits.ts";
+import type { Store, StreamRow } from "../ports/store.ts";
+import { decodeCursor, decodeSeq, encodeCursor } from "./cursor.ts";
+
+/** A field of a payload above this is left out of a page that wasn't asked for in full. */
+export const BRIEF_FIELD_BYTES = 1_000;
+/** A page ends with the event that passes this, so that it fits through API Gateway and Lambda (6 MB an answer); one event alone may be larger. */
+export const PAGE_BYTES = 4 * 1024 * 1024;
+/** Streams read for one page: the others' turn comes with the next. */
+export const PAGE_STREAMS = 50;
+/** A waiting reader asks the database this often: at most one cheap query a second. */
+export const POLL_MS = 1_000;
+
+export interface PageEvent {
+  readonly stream: string;
+  readonly seq: number;
+  readonly type: string;
+  /** RFC 3339, by the database's clock. */
+  readonly recordedAt: string;
+  readonly payload: Json;
+  /** Names of the payload's fields that were left out for their size. */
+  readonly omitted?: readonly string[];
+}
+
+export interface Page {
+  readonly events: readonly PageEvent[];
+  /** Pass it as `after` for what follows. */
+  readonly next: string;
+  /** More was there already: ask at once. */
+  readonly more: boolean;
+  /** Every stream of the page has ended and was read whole: nothing follows. */
+  readonly ended: boolean;
+}
+
+export interface PageQuery {
+  readonly agent: string;
+  readonly runId: string;
+  /** Null: all streams of the run. */
+  readonly stream: string | null;
+  readonly after: string;
+  readonly full: boolean;
+  readonly waitMs: number;
+}
+
+export interface PageDeps {
+  readonly store: { readonly streams: Pick<Store["streams"], "read">; readonly runs: Pick<Store["runs"], "streams"> };
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+/** The next page; if it would be empty, waits for up to `waitMs` for one that isn't. Null: the run has no such stream. */
+export async function readPage(deps: PageDeps, query: PageQuery, signal: AbortSignal): Promise<Page | null> {
+  const heads = query.stream === null ? decodeCursor(query.after) : new Map([[query.stream, decodeSeq(query.after)]]);
+  for (let waited = 0; ; waited += POLL_MS) {
+    const rows = await deps.store.runs.streams(query.agent, query.runId);
+    const wanted = query.stream === null ? rows : rows.filter((row) => row.streamId === query.stream);
+    if (wanted.length === 0) return null;
+    const behind = wanted.filter((row) => row.headSeq > (heads.get(row.streamId) ?? 0));
+    const ended = wanted.every((row) => row.status === "ended");
+    if (behind.length > 0) return collect(deps, query, heads, behind, ended);
+    if (ended || signal.aborted || waited >= query.waitMs) {
+      return { events: [], next: nextOf(query, heads), more: false, ended };
+    }
+    await deps.sleep(Math.min(POLL_MS, query.waitMs - waited), signal);
+  }
+}
+
+async function collect(
+  deps: PageDeps,
+  query: PageQuery,
+  from: ReadonlyMap<string, number>,
+  behind: readonly StreamRow[],
+  ended: boolean,
+): Promise<Page> {
+  const turn = behind.slice(0, PAGE_STREAMS);
+  const logs: { stream: string; events: RawEvent[] }[] = [];
+  for (const row of turn) {
+    const ref = { agent: query.agent, runId: query.runId, streamId: row.streamId };
+    logs.push({
+      stream: row.streamId,
+      events: await deps.store.streams.read(ref, from.get(row.streamId) ?? 0, EVENTS_PAGE),
+    });
+  }
+  const heads = new Map(from);
+  const events: PageEvent[] = [];
+  let bytes = 0;
+  for (const { stream, event } of merged(logs)) {
+    const shown = show(stream, event, query.full);
+    bytes += jsonBytes(shown.payload);
+    if (events.length > 0 && (events.length >= EVENTS_PAGE || bytes > PAGE_BYTES)) break;
+    events.push(shown);
+    heads.set(stream, event.seq);
+  }
+  const more = behind.some((row) => row.headSeq > (heads.get(row.streamId) ?? 0));
+  return { events, next: nextOf(query, heads), more, ended: ended && !more };
+}
+
+const nextOf = (query: PageQuery, heads: ReadonlyMap<string, number>): string =>
+  query.stream === null ? encodeCursor(heads) : String(heads.get(query.stream) ?? 0);
+
+/** The events of several streams by time; within a stream always by seq, also where the clock stepped back. */
+function* merged(
+  logs: readonly { stream: string; events: readonly RawEvent[] }[],
+): Generator<{ stream: string; event: RawEvent }> {
+  const at = logs.map(() => 0);
+  for (;;) {
+    let first = -1;
+    for (const [i, log] of logs.entries()) {
+      const time = log.events[at[i] ?? 0]?.recordedAt;
+      if (time === undefined) continue;
+      if (first < 0 || time < (logs[first]?.events[at[first] ?? 0]?.recordedAt ?? Infinity)) first = i;
+    }
+    const log = logs[first];
+    const event = log?.events[at[first] ?? 0];
+    if (log === undefined || event === undefined) return;
+    at[first] = (at[first] ?? 0) + 1;
+    yield { stream: log.stream, event };
+  }
+}
+
+function show(stream: string, event: RawEvent, full: boolean): PageEvent {
+  const payload = event.payload as Readonly<Record<string, Json>>;
+  const recordedAt = new Date(event.recordedAt).toISOString();
+  const head = { stream, seq: event.seq, type: event.type, recordedAt };
+  if (full) return { ...head, payload };
+  const omitted = Object.keys(payload).filter((key) => jsonBytes(payload[key] ?? null) > BRIEF_FIELD_BYTES);
+  if (omitted.length === 0) return { ...head, payload };
+  const brief = Object.fromEntries(Object.entries(payload).filter(([key]) => !omitted.includes(key)));
+  return { ...head, payload: brief, omitted };
+}

@@ -1,0 +1,68 @@
+// POST /files: one file, as multipart/form-data (field `file`) or as it is with `?name=`.
+import type { Context } from "hono";
+import * as z from "zod";
+import { FILE_MAX_BYTES } from "../core/limits.ts";
+import { check, readBytes, tooLarge } from "./body.ts";
+import type { HttpDeps } from "./deps.ts";
+import { BadRequest } from "./problems.ts";
+
+/** Boundaries and headers of a form around the file. */
+const FORM_OVERHEAD_BYTES = 64 * 1024;
+const DEFAULT_TYPE = "application/octet-stream";
+
+/**
+ * A label that tools may one day use as a path: relative, forward, without a way out. It may have folders.
+ * Refused here and not mended: a name that was changed in silence would not be the one the user asks for.
+ */
+export const fileName = z
+  .string()
+  .min(1)
+  .max(255)
+  .refine((text) => text.isWellFormed(), "not well-formed text")
+  .refine((text) => !/[\p{Cc}\\]/u.test(text), "no control characters and no backslash")
+  .refine((text) => !/^[a-zA-Z]:/.test(text) && text.split("/").every((part) => !["", ".", ".."].includes(part)), {
+    message: "a relative name: no leading or doubled `/`, no `.` or `..` as a part",
+  });
+
+export async function addFile(c: Context, deps: HttpDeps): Promise<Response> {
+  const upload = isForm(c.req.raw) ? await fromForm(c.req.raw) : await fromBody(c);
+  const name = check(upload.name, fileName, "The file's name is wrong", "name");
+  const info = await deps.files.add({ name, mediaType: upload.mediaType, content: upload.content });
+  return c.json(info, 201);
+}
+
+interface Upload {
+  readonly name: string | undefined;
+  readonly mediaType: string;
+  readonly content: Uint8Array;
+}
+
+const isForm = (request: Request): boolean =>
+  (request.headers.get("content-type") ?? "").toLowerCase().startsWith("multipart/form-data");
+
+async function fromBody(c: Context): Promise<Upload> {
+  const content = await readBytes(c.req.raw, FILE_MAX_BYTES);
+  return { name: c.req.query("name"), mediaType: c.req.header("content-type") ?? DEFAULT_TYPE, content };
+}
+
+async function fromForm(request: Request): Promise<Upload> {
+  const bytes = await readBytes(request, FILE_MAX_BYTES + FORM_OVERHEAD_BYTES);
+  const headers = { "content-type": request.headers.get("content-type") ?? "" };
+  let form: FormData;
+  try {
+    form = await new Response(bytes, { headers }).formData();
+  } catch {
+    throw new BadRequest("The form can't be read.", [{ path: "$", message: "not multipart/form-data" }]);
+  }
+  const files = [...form.values()].filter((value): value is File => typeof value !== "string");
+  const [file] = files;
+  if (file === undefined || files.length > 1) {
+    throw new BadRequest(`The form holds ${files.length} files; one is expected.`, [
+      { path: "file", message: "exactly one file" },
+    ]);
+  }
+  const content = new Uint8Array(await file.arrayBuffer());
+  if (content.byteLength > FILE_MAX_BYTES) throw tooLarge(FILE_MAX_BYTES);
+  const named = form.get("name");
+  return { name: typeof named === "string" ? named : file.name, mediaType: file.type || DEFAULT_TYPE, content };
+}

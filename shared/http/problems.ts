@@ -1,0 +1,102 @@
+// Errors as RFC 9457 problems. One table gives each code its status; what isn't listed can't be a client's and is answered with 500.
+import { ERRORS, type ErrorCode, type ErrorInfo, messageOf, TorenError } from "../core/errors.ts";
+
+/** Seconds after which a client may ask again when the database is away. */
+const RETRY_AFTER_S = 2;
+
+export const STATUS = {
+  "request.invalid": 400,
+  not_in_this_version: 400,
+  "auth.missing": 401,
+  "auth.invalid": 401,
+  not_found: 404,
+  "agent.unknown": 404,
+  "run.unknown": 404,
+  "run.ended": 409,
+  "idempotency.conflict": 409,
+  "request.too_large": 413,
+  "payload.too_large": 413,
+  "agent.invalid": 422,
+  "file.unknown": 422,
+  "process.unknown": 422,
+  "role.unknown": 422,
+  "workflow.bad_input": 422,
+  "workflow.not_json": 422,
+  "agent.not_registered": 503,
+  "database.unavailable": 503,
+  "database.unsafe": 503,
+  "schema.newer": 503,
+  "schema.older": 503,
+  "server.unreachable": 503,
+} as const satisfies Partial<Record<ErrorCode, number>>;
+
+export type ProblemStatus = (typeof STATUS)[keyof typeof STATUS] | 500;
+
+/** One wrong place in a request: `$.files[2]` of the body, or a parameter's name. */
+export interface Place {
+  readonly path: string;
+  readonly message: string;
+}
+
+export interface Problem {
+  /** Stable and made of the code; it names the problem and isn't fetched. */
+  readonly type: string;
+  readonly title: string;
+  readonly status: ProblemStatus;
+  readonly detail: string;
+  readonly code: ErrorCode;
+  readonly retryable: boolean;
+  readonly errors?: readonly Place[];
+}
+
+const TITLES: Readonly<Record<ProblemStatus, string>> = {
+  400: "Bad request",
+  401: "Not authenticated",
+  404: "Not found",
+  409: "Conflict",
+  413: "Too large",
+  422: "Can't be done as asked",
+  500: "Internal error",
+  503: "Not available now",
+};
+
+export const statusOf = (code: ErrorCode): ProblemStatus =>
+  code in STATUS ? STATUS[code as keyof typeof STATUS] : 500;
+
+/** A request that can't be read, with the places that are wrong. */
+export class BadRequest extends TorenError {
+  readonly places: readonly Place[];
+  constructor(message: string, places: readonly Place[]) {
+    super("request.invalid", message);
+    this.places = places;
+  }
+}
+
+export function problemOf(error: ErrorInfo, places?: readonly Place[]): Problem {
+  const status = statusOf(error.code);
+  return {
+    type: `urn:toren:error:${error.code}`,
+    title: TITLES[status],
+    status,
+    detail: error.message,
+    code: error.code,
+    retryable: ERRORS[error.code].retryable,
+    ...(places && places.length > 0 ? { errors: places } : {}),
+  };
+}
+
+export function problemResponse(problem: Problem): Response {
+  const headers = new Headers({ "content-type": "application/problem+json" });
+  if (problem.status === 503) headers.set("retry-after", String(RETRY_AFTER_S));
+  if (problem.status === 401) headers.set("www-authenticate", 'Bearer realm="toren"');
+  return new Response(JSON.stringify(problem), { status: problem.status, headers });
+}
+
+/** Any thrown value as a problem. What nobody expected is a bug: its text stays in our log, it may hold anything. */
+export function problemOfThrown(thrown: unknown): { readonly problem: Problem; readonly bug: string | null } {
+  if (thrown instanceof TorenError && statusOf(thrown.code) !== 500) {
+    return { problem: problemOf(thrown.info, thrown instanceof BadRequest ? thrown.places : undefined), bug: null };
+  }
+  const problem = problemOf({ code: "bug", message: "An unexpected error. The server's log says more." });
+  return { problem, bug: messageOf(thrown) };
+}

@@ -1,0 +1,156 @@
+// Routes of runs: start, list, read, follow, cancel, nudge.
+import type { Context } from "hono";
+import * as z from "zod";
+import { TorenError } from "../core/errors.ts";
+import { EVENTS_WAIT_MAX_MS, REQUEST_BODY_BYTES, RUNS_PAGE, RUNS_PAGE_MAX } from "../core/limits.ts";
+import { json } from "../core/messages.ts";
+import type { Told } from "../engine/cancel-run.ts";
+import type { RunRow } from "../ports/store.ts";
+import { check, readJson } from "./body.ts";
+import type { HttpDeps } from "./deps.ts";
+import { readPage } from "./events-page.ts";
+import { BadRequest } from "./problems.ts";
+
+const MESSAGE_MAX_CHARS = 1_000;
+const FILES_MAX = 1_000;
+const name = z.string().min(1).max(200);
+
+export const newRun = z.strictObject({
+  agent: name,
+  process: name.optional(),
+  input: json,
+  files: z.array(z.string().min(1).max(200)).max(FILES_MAX).default([]),
+});
+
+export const RUN_STATUSES = [
+  "created",
+  "running",
+  "waitingCut",
+  "waitingTimer",
+  "waitingRetry",
+  "completed",
+  "failed",
+  "cancelled",
+] as const;
+
+/** RFC draft idempotency-key: printable ASCII, so that it survives every proxy. */
+const idempotencyKey = z.string().regex(/^[\x21-\x7e]{1,200}$/, "1 to 200 printable ASCII characters without spaces");
+
+export async function createRun(c: Context, deps: HttpDeps): Promise<Response> {
+  const body = await readJson(c.req.raw, REQUEST_BODY_BYTES, newRun);
+  const header = c.req.header("idempotency-key");
+  const key = header === undefined ? undefined : check(header, idempotencyKey, "A header is wrong", "Idempotency-Key");
+  const started = await deps.useCases.startRun({
+    agent: body.agent,
+    ...(body.process === undefined ? {} : { process: body.process }),
+    input: body.input,
+    ...(key === undefined ? {} : { idempotencyKey: key }),
+    files: body.files,
+  });
+  if (started.type === "refused") throw new TorenError(started.error.code, started.error.message);
+  // Relative to this route, so that a stage path before it stays.
+  const location = { location: `runs/${started.runId}` };
+  return c.json({ runId: started.runId, agent: body.agent }, started.type === "started" ? 201 : 200, location);
+}
+
+export const listQuery = z.strictObject({
+  agent: name.optional(),
+  status: z.enum(RUN_STATUSES).optional(),
+  cursor: z.string().min(1).max(500).optional(),
+  limit: z.coerce.number().int().min(1).max(RUNS_PAGE_MAX).default(RUNS_PAGE),
+});
+
+export async function listRuns(c: Context, deps: HttpDeps): Promise<Response> {
+  const query = check(c.req.query(), listQuery, "A parameter is wrong", "");
+  const page = await deps.store.runs.list({
+    limit: query.limit,
+    ...(query.agent === undefined ? {} : { agent: query.agent }),
+    ...(query.status === undefined ? {} : { status: query.status }),
+    ...(query.cursor === undefined ? {} : { before: query.cursor }),
+  });
+  return c.json({ runs: page.runs.map(summary), next: page.next });
+}
+
+/** A run in a list: without its input and output, which may be large. */
+const summary = (run: RunRow) => ({
+  runId: run.runId,
+  agent: run.agent,
+  process: run.process,
+  status: run.status,
+  error: run.error,
+  generation: run.generation,
+  createdAt: new Date(run.createdAt).toISOString(),
+  endedAt: run.endedAt === null ? null : new Date(run.endedAt).toISOString(),
+});
+
+export async function getRun(c: Context, deps: HttpDeps): Promise<Response> {
+  const ref = await findRun(c, deps);
+  const view = await deps.useCases.readRun(ref);
+  if (view === null) throw unknownRun(ref.runId);
+  return c.json(view);
+}
+
+const flag = z
+  .enum(["", "1", "true", "0", "false"])
+  .transform((text) => text === "" || text === "1" || text === "true");
+export const eventsQuery = z.strictObject({
+  stream: z.string().min(1).max(100).optional(),
+  after: z.string().default(""),
+  /** Seconds. */
+  wait: z.coerce
+    .number()
+    .min(0)
+    .max(EVENTS_WAIT_MAX_MS / 1_000)
+    .default(0),
+  full: flag.default(false),
+});
+
+export async function runEvents(c: Context, deps: HttpDeps): Promise<Response> {
+  const query = check(c.req.query(), eventsQuery, "A parameter is wrong", "");
+  const ref = await findRun(c, deps);
+  const stream = query.stream ?? null;
+  const page = await readPage(
+    deps,
+    { ...ref, stream, after: query.after, full: query.full, waitMs: query.wait * 1_000 },
+    c.req.raw.signal,
+  );
+  if (page !== null) return c.json(page);
+  if (stream === null) throw unknownRun(ref.runId);
+  throw new TorenError(
+    "not_found",
+    `Run ${ref.runId} has no stream "${stream}". Streams are "run" and "task:<taskId>".`,
+  );
+}
+
+export const cancellation = z.strictObject({ reason: z.string().min(1).max(MESSAGE_MAX_CHARS).optional() });
+
+export async function cancelRun(c: Context, deps: HttpDeps): Promise<Response> {
+  const { reason = "cancelled by a client" } = await readJson(c.req.raw, REQUEST_BODY_BYTES, cancellation, {});
+  const ref = await findRun(c, deps);
+  return answerTold(c, ref.runId, await deps.useCases.cancelRun({ ...ref, reason }));
+}
+
+export async function resumeRun(c: Context, deps: HttpDeps): Promise<Response> {
+  await readJson(c.req.raw, REQUEST_BODY_BYTES, z.strictObject({}), {});
+  const ref = await findRun(c, deps);
+  return answerTold(c, ref.runId, await deps.useCases.resumeRun(ref));
+}
+
+/** 202: the run's own writer acts on it, soon. */
+function answerTold(c: Context, runId: string, told: Told): Response {
+  if (told.type === "refused") throw new TorenError(told.error.code, told.error.message);
+  return c.json({ runId }, 202);
+}
+
+const unknownRun = (runId: string): TorenError =>
+  new TorenError("run.unknown", `There is no run "${runId}" here. GET runs lists them.`);
+
+async function findRun(c: Context, deps: HttpDeps): Promise<{ agent: string; runId: string }> {
+  const runId = c.req.param("runId");
+  if (runId === undefined || !/^[\w-]{1,100}$/.test(runId)) {
+    throw new BadRequest("This isn't a run's id.", [{ path: "runId", message: "letters, digits, `-` and `_`" }]);
+  }
+  const agent = await deps.store.runs.agentOf(runId);
+  if (agent === null) throw unknownRun(runId);
+  return { agent, runId };
+}

@@ -1,0 +1,288 @@
+import { describe, expect, test } from "@jest/globals";
+import { ERRORS, TorenError } from "../../shared/core/errors.ts";
+import { FILE_MAX_BYTES, REQUEST_BODY_BYTES } from "../../shared/core/limits.ts";
+import { ROUTES } from "../../shared/http/app.ts";
+import { newKey } from "../../shared/http/auth.ts";
+import { openApi } from "../../shared/http/openapi.ts";
+import { STATUS } from "../../shared/http/problems.ts";
+import { fakeApp, KEY, RUN } from "./fakes.ts";
+
+const problem = async (response: Response) => {
+  expect(response.headers.get("content-type")).toBe("application/problem+json");
+  return (await response.json()) as { code: string; status: number; detail: string; errors?: { path: string }[] };
+};
+
+describe("who may ask", () => {
+  test("health is open, everything else needs a key, unknown paths too", async () => {
+    const { app } = fakeApp();
+    expect((await app.request("/healthz")).status).toBe(200);
+    for (const route of ROUTES.filter((r) => r.path !== "/healthz")) {
+      const response = await app.request(route.path, { method: route.method });
+      expect([route.path, response.status]).toEqual([route.path, 401]);
+      expect((await problem(response)).code).toBe("auth.missing");
+    }
+    expect((await app.request("/nowhere")).status).toBe(401);
+  });
+
+  test("a wrong checksum and an unknown key are refused; garbage without asking who knows it", async () => {
+    const { app } = fakeApp();
+    const as = (key: string) => app.request("/agents", { headers: { authorization: `Bearer ${key}` } });
+    const mistyped = `${KEY.slice(0, -1)}${KEY.endsWith("A") ? "B" : "A"}`;
+    expect((await problem(await as(mistyped))).detail).toContain("checksum");
+    expect((await problem(await as(newKey()))).detail).toContain("isn't known");
+    expect((await as(KEY)).status).toBe(200);
+    expect((await app.request("/agents", { headers: { authorization: `Basic ${KEY}` } })).status).toBe(401);
+  });
+});
+
+describe("starting a run", () => {
+  test("201 with a relative link, so that a stage path stays in it", async () => {
+    const { post } = fakeApp({}, "/prod");
+    const response = await post("/prod/runs", { agent: "echo", input: "hello" });
+    expect(response.status).toBe(201);
+    expect(await response.json()).toEqual({ runId: RUN, agent: "echo" });
+    const link = response.headers.get("location") ?? "";
+    expect(new URL(link, "https://api.example/prod/runs").pathname).toBe(`/prod/runs/${RUN}`);
+  });
+
+  test("the same idempotency key: 200 with the run of then", async () => {
+    const keys: unknown[] = [];
+    const { post } = fakeApp({
+      useCases: {
+        startRun: async ({ idempotencyKey }) => {
+          keys.push(idempotencyKey);
+          return { type: "existing", runId: RUN };
+        },
+      },
+    });
+    expect((await post("/runs", { agent: "echo", input: 1 }, { "idempotency-key": "k1" })).status).toBe(200);
+    expect((await post("/runs", { agent: "echo", input: 1 })).status).toBe(200);
+    expect(keys).toEqual(["k1", undefined]);
+  });
+
+  test("an idempotency key that no proxy would keep is refused", async () => {
+    const response = await fakeApp().post("/runs", { agent: "echo", input: 1 }, { "idempotency-key": "two words" });
+    expect((await problem(response)).errors).toEqual([expect.objectContaining({ path: "Idempotency-Key" })]);
+  });
+
+  test.each([
+    ["agent.unknown", 404],
+    ["process.unknown", 422],
+    ["file.unknown", 422],
+    ["workflow.bad_input", 422],
+    ["payload.too_large", 413],
+    ["idempotency.conflict", 409],
+  ] as const)("what the engine refuses with %s is %d", async (code, status) => {
+    const { post } = fakeApp({
+      useCases: { startRun: async () => ({ type: "refused", error: { code, message: "No. Do this." } }) },
+    });
+    const response = await post("/runs", { agent: "echo", input: 1 });
+    expect(response.status).toBe(status);
+    expect(await problem(response)).toMatchObject({ code, detail: "No. Do this." });
+  });
+
+  test.each([
+    ["", "$", "empty"],
+    ['{"agent": "echo",\n  "input" 1}', "$", "line 2, column 11"],
+    ['{"agent":"echo"}', "$.input", "input"],
+    ['{"agent":"echo","input":1,"files":["a",2]}', "$.files[1]", "files"],
+    ['{"agent":"echo","input":1,"proces":"main"}', "$", "proces"],
+    ['{"agent":7,"input":1}', "$.agent", "agent"],
+    ["[]", "$", "object"],
+  ])("%j is refused with the place", async (body, path, says) => {
+    const refused = await problem(await fakeApp().post("/runs", body));
+    expect(refused).toMatchObject({ status: 400, code: "request.invalid" });
+    expect(refused.errors?.[0]?.path).toBe(path);
+    expect(refused.detail).toContain(says);
+  });
+
+  test("bytes that aren't UTF-8 are refused, not mended", async () => {
+    const body = Buffer.concat([Buffer.from('{"agent":"echo","input":"'), Buffer.from([0xff]), Buffer.from('"}')]);
+    const response = await fakeApp().ask("/runs", { method: "POST", body });
+    expect((await problem(response)).detail).toContain("UTF-8");
+  });
+
+  test("every JSON value is an input: null, false and text with U+0000 and a lone surrogate come through as they are", async () => {
+    const seen: unknown[] = [];
+    const { post } = fakeApp({
+      useCases: {
+        startRun: async ({ input }) => {
+          seen.push(input);
+          return { type: "started", runId: RUN };
+        },
+      },
+    });
+    const inputs = [null, false, 0, "", "a\u0000b\\u0000", "\ud800", { a: [1.5, "é"] }];
+    for (const input of inputs) expect((await post("/runs", { agent: "echo", input })).status).toBe(201);
+    expect(seen).toEqual(inputs);
+  });
+
+  test("a body over the limit is 413, with and without Content-Length, and isn't read to its end", async () => {
+    const { ask } = fakeApp();
+    expect((await ask("/runs", { method: "POST", body: "x".repeat(REQUEST_BODY_BYTES + 1) })).status).toBe(413);
+    let sent = 0;
+    const endless = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        sent += 64 * 1024;
+        controller.enqueue(new Uint8Array(64 * 1024).fill(0x20));
+      },
+    });
+    const response = await ask("/runs", { method: "POST", body: endless, duplex: "half" } as RequestInit);
+    expect((await problem(response)).code).toBe("request.too_large");
+    expect(sent).toBeLessThan(2 * REQUEST_BODY_BYTES);
+  });
+});
+
+describe("reading and steering a run", () => {
+  test("an unknown run is 404, an odd id 400", async () => {
+    const { ask, post } = fakeApp();
+    expect((await problem(await ask("/runs/nope"))).code).toBe("run.unknown");
+    expect((await problem(await post("/runs/nope/cancel", {}))).code).toBe("run.unknown");
+    expect((await ask("/runs/a%20b")).status).toBe(400);
+  });
+
+  test("cancel and resume: 202 while it lives, 409 when it ended; a body is optional", async () => {
+    const reasons: string[] = [];
+    const { ask, post } = fakeApp({
+      useCases: {
+        cancelRun: async ({ reason }) => {
+          reasons.push(reason);
+          return { type: "told" };
+        },
+        resumeRun: async () => ({ type: "refused", error: { code: "run.ended", message: "It has ended." } }),
+      },
+    });
+    expect((await ask(`/runs/${RUN}/cancel`, { method: "POST" })).status).toBe(202);
+    expect((await post(`/runs/${RUN}/cancel`, { reason: "wrong question" })).status).toBe(202);
+    expect(reasons).toEqual(["cancelled by a client", "wrong question"]);
+    const ended = await ask(`/runs/${RUN}/resume`, { method: "POST" });
+    expect(await problem(ended)).toMatchObject({ status: 409, code: "run.ended" });
+  });
+
+  test.each(["?limit=0", "?limit=201", "?limit=x", "?status=done", "?agents=echo"])(
+    "GET /runs%s is refused",
+    async (query) => {
+      expect((await fakeApp().ask(`/runs${query}`)).status).toBe(400);
+    },
+  );
+
+  test("a list holds no inputs and outputs, and times in RFC 3339", async () => {
+    const row = {
+      agent: "echo",
+      runId: RUN,
+      process: "main",
+      status: "completed" as const,
+      input: "secret",
+      output: "secret",
+      error: null,
+      generation: 1,
+      createdAt: 0,
+      endedAt: 1_000,
+    };
+    const filters: unknown[] = [];
+    const list = async (filter: unknown) => {
+      filters.push(filter);
+      return { runs: [row], next: "c" };
+    };
+    const response = await fakeApp({ store: { list } }).ask("/runs?agent=echo&status=completed&cursor=b&limit=3");
+    const text = await response.text();
+    expect(text).not.toContain("secret");
+    expect(JSON.parse(text)).toMatchObject({ runs: [{ runId: RUN, endedAt: "1970-01-01T00:00:01.000Z" }], next: "c" });
+    expect(filters).toEqual([{ agent: "echo", status: "completed", before: "b", limit: 3 }]);
+  });
+});
+
+describe("files", () => {
+  test("as a form and as it is", async () => {
+    const { ask, uploads } = fakeApp();
+    const form = new FormData();
+    form.set("file", new File(["héllo"], "notes/a.txt", { type: "text/plain" }));
+    expect((await ask("/files", { method: "POST", body: form })).status).toBe(201);
+    const raw = await ask("/files?name=b.bin", { method: "POST", body: new Uint8Array(3) });
+    expect(await raw.json()).toMatchObject({ name: "b.bin", bytes: 3, mediaType: "application/octet-stream" });
+    expect(uploads[0]).toMatchObject({ name: "notes/a.txt", bytes: 6, mediaType: "text/plain" });
+  });
+
+  test("an empty file is a file (c20)", async () => {
+    const response = await fakeApp().ask("/files?name=empty.txt", { method: "POST" });
+    expect(await response.json()).toMatchObject({ bytes: 0 });
+  });
+
+  test.each(["../../etc/passwd", "/etc/passwd", "a//b", "a/./b", "C:\\x", "C:/x", "a\u0000b", "", "x".repeat(256)])(
+    "the name %j is refused at the door (c20)",
+    async (name) => {
+      const response = await fakeApp().ask(`/files?name=${encodeURIComponent(name)}`, { method: "POST", body: "x" });
+      expect((await problem(response)).errors?.[0]?.path).toBe("name");
+    },
+  );
+
+  test("no name, no file and a broken form are refused", async () => {
+    const { ask } = fakeApp();
+    expect((await ask("/files", { method: "POST", body: "x" })).status).toBe(400);
+    expect((await ask("/files", { method: "POST", body: new FormData() })).status).toBe(400);
+    const headers = { "content-type": "multipart/form-data; boundary=q" };
+    expect((await ask("/files", { method: "POST", body: "no form", headers })).status).toBe(400);
+  });
+
+  test("a file over the limit is 413, either way", async () => {
+    const { ask } = fakeApp();
+    const content = new Uint8Array(FILE_MAX_BYTES + 1);
+    expect((await ask("/files?name=a", { method: "POST", body: content })).status).toBe(413);
+    const form = new FormData();
+    form.set("file", new File([content], "a"));
+    expect((await ask("/files", { method: "POST", body: form })).status).toBe(413);
+  });
+});
+
+describe("problems", () => {
+  test("a database that is away is 503 and says when to come again", async () => {
+    const away = async () => {
+      throw new TorenError("database.unavailable", "The database doesn't answer.");
+    };
+    const response = await fakeApp({ store: { agentOf: away } }).ask(`/runs/${RUN}`);
+    expect(response.headers.get("retry-after")).toBe("2");
+    expect(await problem(response)).toMatchObject({ status: 503, code: "database.unavailable" });
+  });
+
+  test("a bug is 500 and says nothing of itself to the client, but to the log", async () => {
+    const { ask, logged } = fakeApp({
+      store: {
+        agentOf: async () => {
+          throw new Error("password=hunter2");
+        },
+      },
+    });
+    const response = await ask(`/runs/${RUN}`);
+    const text = await response.text();
+    expect(response.status).toBe(500);
+    expect(text).not.toContain("hunter2");
+    expect(logged).toEqual(["request failed password=hunter2"]);
+  });
+
+  test("every code that a client can cause has a status", () => {
+    const ours = Object.entries(ERRORS).flatMap(([code, e]) => (e.reach === "request" ? [code] : []));
+    expect(ours.filter((code) => !(code in STATUS))).toEqual([]);
+  });
+
+  test("an unknown route is a problem that says where to look", async () => {
+    const refused = await problem(await fakeApp().ask("/nowhere"));
+    expect(refused).toMatchObject({ status: 404, code: "not_found" });
+    expect(refused.detail).toContain("openapi.json");
+  });
+});
+
+describe("openapi.json", () => {
+  test("describes exactly the routes that there are", async () => {
+    const described = Object.entries(openApi.paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    expect(described.sort()).toEqual(ROUTES.map((r) => `${r.method} ${r.path}`).sort());
+    expect(await (await fakeApp().ask("/openapi.json")).json()).toEqual(JSON.parse(JSON.stringify(openApi)));
+  });
+
+  test("every reference leads somewhere", () => {
+    const names = [...JSON.stringify(openApi).matchAll(/"#\/components\/schemas\/(\w+)"/g)].map((m) => m[1] ?? "");
+    expect(names.length).toBeGreaterThan(5);
+    expect(names.filter((name) => !(name in openApi.components.schemas))).toEqual([]);
+  });
+});

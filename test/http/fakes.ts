@@ -1,0 +1,86 @@
+// The app over plain values: routing, refusals and statuses without an engine. What needs a real one is in test/local.
+
+import type { RawEvent } from "../../shared/core/events.ts";
+import { createApp } from "../../shared/http/app.ts";
+import { newKey } from "../../shared/http/auth.ts";
+import type { HttpDeps } from "../../shared/http/deps.ts";
+import type { FileInfo } from "../../shared/ports/files.ts";
+import type { StreamRow } from "../../shared/ports/store.ts";
+
+export const KEY = newKey();
+export const RUN = "run-1";
+
+export const agent = {
+  name: "echo",
+  description: "Says it again.",
+  codeHash: "h",
+  roles: new Map(),
+  processes: new Map([["main", { kind: "role" as const, role: "main" }]]),
+  env: {},
+};
+
+export interface Fakes {
+  readonly streams?: () => StreamRow[];
+  readonly log?: (streamId: string) => RawEvent[];
+  readonly useCases?: Partial<HttpDeps["useCases"]>;
+  readonly store?: Partial<HttpDeps["store"]["runs"]>;
+  readonly sleep?: HttpDeps["sleep"];
+}
+
+export const streamRow = (streamId: string, headSeq: number, status: StreamRow["status"] = "running"): StreamRow => ({
+  streamId,
+  status,
+  wait: null,
+  wakeAt: null,
+  attempts: 0,
+  role: null,
+  wave: null,
+  headSeq,
+  problem: null,
+});
+
+export function fakeApp(fakes: Fakes = {}, basePath?: string) {
+  const logged: string[] = [];
+  const uploads: FileInfo[] = [];
+  const deps: HttpDeps = {
+    useCases: {
+      startRun: async () => ({ type: "started", runId: RUN }),
+      cancelRun: async () => ({ type: "told" }),
+      resumeRun: async () => ({ type: "told" }),
+      readRun: async () => ({ runId: RUN }),
+      ...fakes.useCases,
+    },
+    store: {
+      runs: {
+        agentOf: async (runId) => (runId === RUN ? agent.name : null),
+        list: async () => ({ runs: [], next: null }),
+        streams: async () => fakes.streams?.() ?? [],
+        ...fakes.store,
+      },
+      streams: {
+        read: async (ref, after, limit) =>
+          (fakes.log?.(ref.streamId) ?? []).filter((e) => e.seq > after).slice(0, limit),
+      },
+    },
+    agents: { get: (name) => (name === agent.name ? { agent, generation: 1 } : null), names: () => [agent.name] },
+    files: {
+      add: async ({ content, ...rest }) => {
+        const info = { id: `f${uploads.length}`, bytes: content.byteLength, ...rest };
+        uploads.push(info);
+        return info;
+      },
+    },
+    log: { info: () => {}, warn: () => {}, error: (what, fields) => void logged.push(`${what} ${fields?.error}`) },
+    admits: async (key) => key === KEY,
+    sleep: fakes.sleep ?? (async () => {}),
+  };
+  const app = createApp(deps, basePath === undefined ? {} : { basePath });
+  const ask = (path: string, init: RequestInit = {}) =>
+    app.request(path, {
+      ...init,
+      headers: { authorization: `Bearer ${KEY}`, ...(init.headers as Record<string, string>) },
+    });
+  const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
+    ask(path, { method: "POST", body: typeof body === "string" ? body : JSON.stringify(body), headers });
+  return { app, ask, post, logged, uploads };
+}
