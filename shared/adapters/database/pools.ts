@@ -1,0 +1,88 @@
+// The two pools of a worker. Used by every twin of the database port.
+import pg, { type Pool, type PoolClient, type PoolConfig, type QueryConfig } from "pg";
+import {
+  APPEND_CONNECTIONS,
+  CONNECT_TIMEOUT_MS,
+  CONNECTION_IDLE_MS,
+  IDLE_IN_TRANSACTION_TIMEOUT_MS,
+  LOCK_TIMEOUT_MS,
+  POOL_CONNECTIONS,
+  POOL_STATEMENT_TIMEOUT_MS,
+  STATEMENT_TIMEOUT_MS,
+} from "../../core/limits.ts";
+import { isConnectionLost } from "./failures.ts";
+
+export interface PoolSizes {
+  /** Connections for appends, 4 by default. */
+  readonly appends?: number;
+  /** Connections for everything else, 8 by default. */
+  readonly pool?: number;
+}
+
+// An append touches a handful of rows by key. A plan cached while its tables were small would read them whole for ever after: seen to cost 15 times as much.
+const APPEND_PLANS = "-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off";
+
+/** Where to connect, with planner settings that the URL asks for itself kept beside ours. */
+export function connectionConfig(url: string, settings = ""): PoolConfig {
+  const parsed = URL.parse(url);
+  const own = parsed?.searchParams.get("options") ?? "";
+  parsed?.searchParams.delete("options");
+  const options = `${own} ${settings}`.trim();
+  return {
+    connectionString: own === "" ? url : (parsed?.href ?? url),
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+    application_name: "toren",
+    ...(options === "" ? {} : { options }),
+  };
+}
+
+/** @throws nothing: connections are made when first used. */
+export function openPools(url: string, sizes: PoolSizes = {}): { appends: Pool; pool: Pool } {
+  const common = { idleTimeoutMillis: CONNECTION_IDLE_MS, allowExitOnIdle: true };
+  const appends = keepConnections({
+    ...connectionConfig(url, APPEND_PLANS),
+    ...common,
+    max: sizes.appends ?? APPEND_CONNECTIONS,
+    lock_timeout: LOCK_TIMEOUT_MS,
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
+  });
+  const pool = keepConnections({
+    ...connectionConfig(url),
+    ...common,
+    max: sizes.pool ?? POOL_CONNECTIONS,
+    statement_timeout: POOL_STATEMENT_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
+  });
+  return { appends, pool };
+}
+
+/**
+ * A pool whose `query` gives a connection up only when it is lost. The driver's own drops it after any error, and a unique violation is an everyday answer
+ * here (the second of two equal facts): a new connection costs more than a hundred statements. Promises only, no callbacks.
+ */
+function keepConnections(config: PoolConfig): Pool {
+  const pool = new pg.Pool(config);
+  // Without a listener an idle connection's end would end the process; the pool has dropped it by then.
+  pool.on("error", () => {});
+  // The driver takes its own listener away while a connection is checked out.
+  pool.on("connect", (client) => client.on("error", () => {}));
+  const query = async (text: string | QueryConfig, values?: unknown[]) => {
+    const client = await pool.connect();
+    return runAndRelease(client, text, values);
+  };
+  pool.query = query as Pool["query"];
+  return pool;
+}
+
+async function runAndRelease(client: PoolClient, text: string | QueryConfig, values: unknown[] | undefined) {
+  try {
+    const result = await client.query(text, values);
+    client.release();
+    return result;
+  } catch (e) {
+    client.release(isConnectionLost(e));
+    throw e;
+  }
+}
