@@ -37,6 +37,7 @@ export const ERRORS = {
   "workflow.foreign_await": entry("run"),
   "workflow.not_json": entry("run"),
   "workflow.bad_input": entry("run"),
+  "workflow.bad_argument": entry("run"),
   "workflow.too_many_operations": entry("run"),
   "wave.failed": entry("run"),
   "wave.too_large": entry("run"),

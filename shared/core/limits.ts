@@ -30,6 +30,10 @@ export const SETTLE_CHUNK_BYTES = COMMIT_BATCH_BYTES;
 
 export const WAVE_TASKS_MAX = 1_000;
 export const OPERATIONS_MAX = 10_000;
+/** The last time that a JavaScript Date can hold (year 275760); Postgres' timestamptz goes further. */
+export const TIME_MAX_MS = 8_640_000_000_000_000;
+/** What a run's error quotes of a thrown message at most. */
+export const ERROR_MESSAGE_MAX_CHARS = 8_192;
 export const STEPS_PARALLEL_MAX = 16;
 export const STEP_ATTEMPTS_DEFAULT = 3;
 export const STEP_TIMEOUT_MS = 5 * 60_000;

@@ -1,0 +1,97 @@
+// The run stream's fold (I1): what stands after cuts, and what of the cut part a new plan may use.
+import type { Recorded, RunEvent } from "../events.ts";
+
+export type RunLog = readonly Recorded<RunEvent>[];
+/** Events of what a workflow asked for. Their seq is their id. */
+export type Operation = Extract<RunEvent, { after: number }>;
+export type WavePlanned = Extract<RunEvent, { type: "WavePlanned" }>;
+/** What happened to an operation. */
+export type OperationFact = Extract<RunEvent, { op: number }>;
+
+export const isOperation = (event: Recorded<RunEvent>): event is Recorded<Operation> => "after" in event;
+export const isOperationFact = (event: Recorded<RunEvent>): event is Recorded<OperationFact> => "op" in event;
+const isEnding = (event: RunEvent): boolean =>
+  event.type === "RunCompleted" || event.type === "RunFailed" || event.type === "RunCancelled";
+
+export interface RunHistory {
+  /** Of the raw log: decisions follow it. */
+  readonly head: number;
+  /** The raw log without what was cut. */
+  readonly log: RunLog;
+  /** Exceeds every wave in the raw log, so the ids of its tasks are new. */
+  readonly nextWave: number;
+  /** Effective plans by wave number: a fact about any other wave concerns nobody. */
+  readonly plans: ReadonlyMap<number, Recorded<WavePlanned>>;
+  /** Cut plans in creation order: their tasks may be claimed. */
+  readonly cutPlans: readonly Recorded<WavePlanned>[];
+  /** Tasks of effective plans: they can't be claimed. */
+  readonly taken: ReadonlySet<string>;
+  /** Effective operations that are over. */
+  readonly over: ReadonlySet<number>;
+  /** Due times of cut timers by digest, oldest first: a timer that is set again keeps its time. */
+  readonly spareDueTimes: ReadonlyMap<string, readonly number[]>;
+}
+
+/** The raw stream without what was cut. A cut removes operations and endings, never facts: a completion lives as long as its operation. */
+export const effective = (raw: RunLog): RunLog => foldRun(raw).log;
+
+export function foldRun(raw: RunLog): RunHistory {
+  let log: Recorded<RunEvent>[] = [];
+  let nextWave = 0;
+  const cutPlans: Recorded<WavePlanned>[] = [];
+  const spare = new Map<string, number[]>();
+  for (const event of raw) {
+    if (event.type === "StreamInvalidated") {
+      const { kept, cut } = cutFrom(log, event.fromSeq);
+      log = kept;
+      for (const gone of cut) {
+        if (gone.type === "WavePlanned") cutPlans.push(gone);
+        if (gone.type === "TimerSet") append(spare, gone.digest, gone.dueAt);
+      }
+      continue;
+    }
+    if (event.type === "WavePlanned") nextWave = Math.max(nextWave, event.wave + 1);
+    if (event.type === "TimerSet") take(spare, event.digest, event.dueAt);
+    log.push(event);
+  }
+  const plans = log.filter((event) => event.type === "WavePlanned");
+  return {
+    head: raw.at(-1)?.seq ?? 0,
+    log,
+    nextWave,
+    plans: new Map(plans.map((plan) => [plan.wave, plan])),
+    cutPlans: cutPlans.sort((a, b) => a.seq - b.seq),
+    taken: new Set(plans.flatMap((plan) => plan.tasks)),
+    over: new Set(
+      log
+        .filter(isOperationFact)
+        .filter(endsOperation)
+        .map((fact) => fact.op),
+    ),
+    spareDueTimes: spare,
+  };
+}
+
+/** A settled task is one of many, and a step that will be tried again isn't over. */
+export const endsOperation = (fact: OperationFact): boolean =>
+  fact.type !== "TaskSettled" && !(fact.type === "StepFailed" && fact.retryAt !== undefined);
+
+function cutFrom(log: RunLog, fromSeq: number): { kept: Recorded<RunEvent>[]; cut: RunLog } {
+  const cut = log.filter((event) => event.seq >= fromSeq && (isOperation(event) || isEnding(event)));
+  const dead = new Set(cut.map((event) => event.seq));
+  const kept = log.filter((event) => !dead.has(event.seq) && !(isOperationFact(event) && dead.has(event.op)));
+  return { kept, cut };
+}
+
+function append(lists: Map<string, number[]>, key: string, value: number): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [value]);
+  else list.push(value);
+}
+
+/** A recorded timer that has a spare due time had taken it. */
+function take(lists: Map<string, number[]>, key: string, value: number): void {
+  const list = lists.get(key);
+  const at = list?.indexOf(value) ?? -1;
+  if (at >= 0) list?.splice(at, 1);
+}

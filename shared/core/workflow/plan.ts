@@ -1,0 +1,117 @@
+// From decisions to what is recorded: wave numbers, task ids, and which tasks of cut plans a new plan takes over. Pure; the planning statement applies it.
+//
+// C1  First positions, over the cut plans of the same wave name, oldest first: a place keeps its own answer, so what follows keeps its digest.
+// C2  Then content, in creation order, over every cut plan. Each pass is finished before the next begins.
+// C3  A task is claimed at most once while its claim stands: `taken` holds those of every effective plan.
+// C4  What one plan doesn't claim a later one may: nothing is given up here.
+import { hash } from "../digest.ts";
+import type { RunEvent } from "../events.ts";
+import { canonical, type Json } from "../json.ts";
+import type { Decision, WaveDecision } from "./decide.ts";
+import type { RunHistory } from "./fold.ts";
+
+/** Ids read `w<wave>t<place>`; a new wave's number exceeds all of the raw log, so its ids are new. */
+export const taskId = (wave: number, place: number): string => `w${wave}t${place}`;
+
+/** The same for the same step through retries, resumes and cuts: by its name, and the how-manieth effective step of that name it is. */
+export const stepKey = (runId: string, name: string, nth: number): string =>
+  hash(canonical([runId, "step", name, nth]));
+
+interface Content {
+  readonly digest: string;
+}
+export interface ClaimablePlan {
+  readonly name: string;
+  readonly tasks: readonly ({ readonly id: string } & Content)[];
+}
+
+/** For each task of the plan the id that it takes over, or null: it is new. `cut` in creation order. */
+export function claims(
+  cut: readonly ClaimablePlan[],
+  taken: ReadonlySet<string>,
+  plan: { readonly name: string; readonly tasks: readonly Content[] },
+): (string | null)[] {
+  const free = new Map<string, string>(); // id → digest, in creation order: an id is listed by every plan that ever held it
+  for (const task of cut.flatMap((p) => p.tasks)) if (!taken.has(task.id)) free.set(task.id, task.digest);
+  const result: (string | null)[] = plan.tasks.map(() => null);
+
+  for (const { tasks } of cut.filter((p) => p.name === plan.name)) {
+    for (const [i, wanted] of plan.tasks.entries()) {
+      const id = tasks[i]?.id;
+      if (result[i] !== null || id === undefined || free.get(id) !== wanted.digest) continue;
+      free.delete(id);
+      result[i] = id;
+    }
+  }
+  const byContent = new Map<string, string[]>();
+  for (const [id, digest] of [...free].reverse()) {
+    const ids = byContent.get(digest);
+    if (ids === undefined) byContent.set(digest, [id]);
+    else ids.push(id); // oldest last: taken by pop
+  }
+  return plan.tasks.map((wanted, i) => result[i] ?? byContent.get(wanted.digest)?.pop() ?? null);
+}
+
+export interface FreshTask extends Content {
+  readonly taskId: string;
+  readonly role: string;
+  readonly input: Json;
+}
+export interface WavePlan {
+  readonly wave: number;
+  readonly onTaskFailure: "fail" | "collect";
+  readonly fresh: readonly FreshTask[];
+  readonly claimed: readonly string[];
+}
+export interface TickPlan {
+  /** In the order of the decisions: the first has seq `history.head + 1`. */
+  readonly events: readonly RunEvent[];
+  /** Waves that need rows: empty ones are over as soon as they are recorded. */
+  readonly waves: readonly WavePlan[];
+}
+
+/**
+ * Gives a tick's decisions their ids. `digests` holds, by task id, the content of every task in `history.cutPlans`; it isn't looked at when nothing was cut.
+ */
+export function planTick(
+  decisions: readonly Decision[],
+  history: RunHistory,
+  digests: ReadonlyMap<string, string>,
+): TickPlan {
+  const cut = history.cutPlans.map(
+    (plan): ClaimablePlan => ({
+      name: plan.name,
+      tasks: plan.tasks.map((id) => ({ id, digest: digests.get(id) ?? "" })),
+    }),
+  );
+  const taken = new Set(history.taken);
+  const waves: WavePlan[] = [];
+  let next = history.nextWave;
+  const events = decisions.map((decision): RunEvent => {
+    if (decision.type === "event") return decision.event;
+    const wave = next++;
+    const ids = cut.length > 0 ? claims(cut, taken, decision) : decision.tasks.map(() => null);
+    const tasks = ids.map((id, place) => id ?? taskId(wave, place));
+    for (const id of tasks) taken.add(id);
+    if (tasks.length > 0) waves.push(wavePlan(decision, wave, ids));
+    const { after, digest, name, onTaskFailure, dueAt } = decision;
+    return {
+      type: "WavePlanned",
+      after,
+      digest,
+      name,
+      wave,
+      tasks,
+      onTaskFailure,
+      ...(dueAt === undefined ? {} : { dueAt }),
+    };
+  });
+  return { events, waves };
+}
+
+function wavePlan(decision: WaveDecision, wave: number, ids: readonly (string | null)[]): WavePlan {
+  const fresh = decision.tasks.flatMap((task, place) =>
+    ids[place] === null ? [{ taskId: taskId(wave, place), ...task }] : [],
+  );
+  return { wave, onTaskFailure: decision.onTaskFailure, fresh, claimed: ids.filter((id) => id !== null) };
+}

@@ -1,0 +1,81 @@
+// Deterministic re-execution of a workflow, as a pure function of (code, input, log, tick). AsyncLocalStorage and nextTick (window.ts) and createHash
+// (digests) are all it takes from Node.
+//
+// S1  A window is what the code does between the feed of one completion and the end of the microtask queue. It is named by the operation whose completion
+//     was fed (`after`; 0: the start), never by its place in the log: so facts may be absorbed in any grouping.
+// S2  Only an operation that is on record, or in this tick's decisions, completes; one completion is fed at a time. What needs nobody outside (a read, an
+//     empty wave) completes at the end of its window, in recorded order, before the next fact of the log.
+// S3  Within a window operations are matched by digest, equal ones in issue order. The order of unequal ones is free.
+// S4  A recorded operation that its window didn't issue is a contradiction: cut from the first of them (I6). An additional one is none: it is decided now.
+// S5  A cut removes operations, never facts (fold.ts).
+// S6  Decision i will have seq head + i + 1, so one pass feeds a whole inbox.
+// S7  A tick that ends the run records, of what it decided, only what completed: nobody saw the rest, nobody has to start it, and the end is one append.
+// S8  A dry window is sealed: whoever calls ctx then was woken by something foreign. It gets no answer, and `foreign()` turns true.
+import type { ErrorInfo } from "../errors.ts";
+import type { Json } from "../json.ts";
+import { createContext, type WorkflowFn } from "./context.ts";
+import type { Decision, Tick } from "./decide.ts";
+import { endingOf, errorOf } from "./ending.ts";
+import type { RunHistory } from "./fold.ts";
+import type { StepRequest } from "./request.ts";
+import { Session } from "./session.ts";
+import { inWorkflow } from "./window.ts";
+
+/** What is executed, and on what. */
+export interface Execution<I> {
+  readonly workflow: WorkflowFn<I>;
+  readonly input: I;
+  readonly runId: string;
+}
+
+export interface PendingOperation {
+  readonly seq: number;
+  readonly type: "wave" | "step" | "timer";
+  /** When a timer, or a wave's time-out, is due, in milliseconds since 1970; null: never. */
+  readonly dueAt: number | null;
+}
+
+/** A step to be run now, or at `retryAt`. */
+export interface StepCall extends Omit<StepRequest, "type"> {
+  readonly seq: number;
+  readonly idempotencyKey: string;
+  /** Tries that failed so far. */
+  readonly failures: number;
+  readonly retryAt: number | null;
+}
+
+export type Outcome =
+  /** Both lists in the order of seqs. Ask `foreign` after the append and before parking: true is to end the run with FOREIGN_AWAIT. */
+  | {
+      readonly type: "blocked";
+      readonly pending: readonly PendingOperation[];
+      readonly steps: readonly StepCall[];
+      foreign(): boolean;
+    }
+  /** The last decision is RunCompleted. */
+  | { readonly type: "completed"; readonly output: Json }
+  /** The last decision is RunFailed. */
+  | { readonly type: "failed"; readonly error: ErrorInfo }
+  /** From `fromSeq` on the log contradicts the code. Nothing is decided: cut, fold, advance again. */
+  | { readonly type: "cut"; readonly fromSeq: number; readonly reason: string };
+
+export interface Advance {
+  readonly decisions: readonly Decision[];
+  readonly outcome: Outcome;
+}
+
+/** Runs the workflow as far as its log carries it. Rejects only for a bug of ours. */
+export async function advance<I>(execution: Execution<I>, history: RunHistory, tick: Tick): Promise<Advance> {
+  const session = new Session(execution.runId, history, tick);
+  const ctx = createContext(execution.input, execution.runId, session.issue);
+  const body = async (): Promise<void> => {
+    try {
+      session.end(endingOf(await execution.workflow(ctx)));
+    } catch (e) {
+      session.end({ type: "RunFailed", error: errorOf(e) });
+    }
+  };
+  await session.window(0, () => void inWorkflow.run(true, body));
+  for (let next = session.next(); next !== undefined; next = session.next()) await session.feed(next);
+  return session.conclude();
+}

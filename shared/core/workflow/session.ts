@@ -1,0 +1,209 @@
+// One re-execution under way: which operations the code issued, which of them the log knows, what completes next. The rules S1–S8 stand in schedule.ts.
+import type { Recorded, TaskOutcome as RecordedOutcome } from "../events.ts";
+import type { Completion, Ended, Issue } from "./context.ts";
+import { createDecider, type Decider, type Known, knownOf, type Tick } from "./decide.ts";
+import { type Ending, FOREIGN_AWAIT, failed } from "./ending.ts";
+import { isOperation, isOperationFact, type Operation, type OperationFact, type RunHistory } from "./fold.ts";
+import { digestOfRequest, type Request } from "./request.ts";
+import type { Advance, Outcome, PendingOperation, StepCall } from "./schedule.ts";
+import { quiescence } from "./window.ts";
+
+/** An operation that the code issued, and that isn't over. */
+interface Issued {
+  readonly known: Known;
+  readonly request: Request;
+  settle(by: Completion | undefined): void;
+}
+/** A completion and who gets it. `by` undefined: nobody outside was needed. */
+interface Feed {
+  readonly taker: Issued;
+  readonly by: Completion | undefined;
+}
+type RecordedOperation = Recorded<Operation>;
+
+export class Session {
+  readonly #decider: Decider;
+  readonly #operationsMax: number;
+  /** Recorded operations that the code hasn't issued again, by window and digest, each list from the last to the first. */
+  readonly #unmatched: Map<string, RecordedOperation[]>;
+  readonly #facts: Iterator<OperationFact>;
+  readonly #pending = new Map<number, Issued>();
+  readonly #settled = new Map<number, RecordedOutcome[]>();
+  readonly #failures = new Map<number, { readonly count: number; readonly retryAt: number }>();
+  readonly #completed = new Set<number>();
+  readonly #ready: Feed[] = [];
+  #fresh: Issued[] = [];
+  #after = 0;
+  #open = false;
+  #late = false;
+  #operations = 0;
+  #exhausted = false;
+  #ending: Ending | undefined;
+
+  constructor(runId: string, history: RunHistory, tick: Tick) {
+    this.#decider = createDecider(runId, history, tick);
+    this.#operationsMax = tick.operationsMax;
+    this.#unmatched = Map.groupBy(history.log.filter(isOperation).reverse(), (op) => placeOf(op.after, op.digest));
+    this.#facts = history.log.filter(isOperationFact).values();
+  }
+
+  readonly issue: Issue = (request, read) => {
+    if (!this.#open) {
+      this.#late = true; // S8
+      return never();
+    }
+    if (++this.#operations > this.#operationsMax) {
+      this.#exhausted = true;
+      this.#ending ??= failed(
+        "workflow.too_many_operations",
+        `the workflow issued more than ${this.#operationsMax} operations`,
+      );
+      return never();
+    }
+    if (request.type === "random") this.#decider.drawn();
+    const digest = digestOfRequest(request);
+    const recorded = this.#unmatched.get(placeOf(this.#after, digest))?.pop(); // S3
+    const known = recorded ? knownOf(recorded.seq, recorded) : this.#decider.decide(request, digest, this.#after);
+    const { promise, resolve, reject } = Promise.withResolvers<ReturnType<typeof read>>();
+    promise.catch(() => undefined); // a rejection that the code looks at later, or never, must not end the worker
+    const settle = (by: Completion | undefined): void => {
+      try {
+        resolve(read(this.#endedOf(known, by)));
+      } catch (e) {
+        reject(e);
+      }
+    };
+    this.#fresh.push({ known, request, settle });
+    return promise;
+  };
+
+  /** The workflow returned or threw. Outside a window something foreign brought it there. */
+  end(ending: Ending): void {
+    if (this.#open) this.#ending ??= ending;
+    else this.#late = true;
+  }
+
+  /** One window: wake the code, let it run dry, then note what it issued, in recorded order: a changed issue order changes nothing. */
+  async window(after: number, wake: () => void): Promise<void> {
+    this.#after = after;
+    this.#open = true;
+    wake();
+    await quiescence();
+    this.#open = false;
+    for (const issued of this.#fresh.sort((a, b) => a.known.seq - b.known.seq)) {
+      const { known, request } = issued;
+      this.#pending.set(known.seq, issued);
+      const alone = known.value !== undefined || (request.type === "wave" && request.tasks.length === 0);
+      if (alone) this.#ready.push({ taker: issued, by: undefined });
+    }
+    this.#fresh = [];
+  }
+
+  /** The completion to feed next; undefined: the code ended, or waits for what hasn't happened yet (S2). */
+  next(): Feed | undefined {
+    if (this.#ending !== undefined) return undefined;
+    const ready = this.#ready.shift();
+    if (ready !== undefined) return ready;
+    for (let fact = this.#facts.next(); !fact.done; fact = this.#facts.next()) {
+      const feed = this.#absorb(fact.value);
+      if (feed !== undefined) return feed;
+    }
+    return undefined;
+  }
+
+  async feed({ taker, by }: Feed): Promise<void> {
+    const { seq } = taker.known;
+    this.#pending.delete(seq);
+    this.#completed.add(seq);
+    await this.window(seq, () => taker.settle(by));
+  }
+
+  conclude(): Advance {
+    const gone = this.#exhausted ? undefined : this.#firstUnmatched(); // beyond the limit nothing was looked at
+    if (gone !== undefined)
+      return { decisions: [], outcome: { type: "cut", fromSeq: gone.seq, reason: reasonOf(gone) } };
+    if (this.#ending !== undefined) return this.#concludeWith(this.#ending);
+    if (this.#pending.size === 0) return this.#concludeWith({ type: "RunFailed", error: FOREIGN_AWAIT });
+    const pending = [...this.#pending.values()].sort((a, b) => a.known.seq - b.known.seq);
+    const steps = pending.flatMap((issued) => this.#stepOf(issued));
+    return {
+      decisions: this.#decider.decisions,
+      outcome: { type: "blocked", pending: pending.map(pendingOf), steps, foreign: () => this.#late },
+    };
+  }
+
+  /** Notes what a fact says; answers with whom it completes, if anybody: it may concern an operation that is over or cut. */
+  #absorb(fact: OperationFact): Feed | undefined {
+    if (fact.type === "TaskSettled") {
+      const outcomes = this.#settled.get(fact.op) ?? [];
+      outcomes[fact.task] = fact.outcome;
+      this.#settled.set(fact.op, outcomes);
+      return undefined;
+    }
+    if (fact.type === "StepFailed" && fact.retryAt !== undefined) {
+      this.#failures.set(fact.op, { count: (this.#failures.get(fact.op)?.count ?? 0) + 1, retryAt: fact.retryAt });
+      return undefined;
+    }
+    const taker = this.#pending.get(fact.op);
+    return taker && { taker, by: fact };
+  }
+
+  #endedOf(known: Known, by: Completion | undefined): Ended {
+    return {
+      by,
+      taskIds: known.taskIds,
+      outcomes: this.#settled.get(known.seq) ?? [],
+      value: known.value ?? Number.NaN,
+    };
+  }
+
+  #concludeWith(ending: Ending): Advance {
+    const outcome: Outcome =
+      ending.type === "RunCompleted"
+        ? { type: "completed", output: ending.output }
+        : { type: "failed", error: ending.error };
+    return { decisions: this.#decider.ended(this.#completed, ending), outcome };
+  }
+
+  #firstUnmatched(): RecordedOperation | undefined {
+    let first: RecordedOperation | undefined;
+    for (const operations of this.#unmatched.values()) {
+      const op = operations.at(-1);
+      if (op !== undefined && (first === undefined || op.seq < first.seq)) first = op;
+    }
+    return first;
+  }
+
+  #stepOf({ known, request }: Issued): StepCall[] {
+    if (request.type !== "step") return [];
+    const failures = this.#failures.get(known.seq);
+    const { seq, idempotencyKey } = known;
+    const { name, fn, attempts, timeoutMs } = request;
+    return [
+      {
+        seq,
+        name,
+        fn,
+        attempts,
+        timeoutMs,
+        idempotencyKey,
+        failures: failures?.count ?? 0,
+        retryAt: failures?.retryAt ?? null,
+      },
+    ];
+  }
+}
+
+const placeOf = (after: number, digest: string): string => `${after} ${digest}`;
+const never = (): Promise<never> => new Promise(() => undefined);
+
+function pendingOf({ known, request }: Issued): PendingOperation {
+  const type = request.type === "wave" || request.type === "step" ? request.type : "timer"; // a read is never pending when all is fed
+  return { seq: known.seq, type, dueAt: known.dueAt };
+}
+
+function reasonOf(op: RecordedOperation): string {
+  const what = "name" in op ? `${op.type} ${op.name}` : op.type;
+  const where = op.after === 0 ? "at its start" : `after ${op.after}`;
+  return `${what} (seq ${op.seq}) is not what the workflow does ${where} any more`;
+}
