@@ -161,6 +161,8 @@ export type RunStatus = "created" | "running" | "waitingCut" | "waitingTimer" | 
 export interface StreamRow {
   readonly streamId: string;
   readonly status: "ready" | "running" | "parked" | "ended";
+  /** How it ended; null while it hasn't. */
+  readonly outcome: Outcome["status"] | null;
   readonly wait: Wait | null;
   readonly wakeAt: number | null;
   readonly attempts: number;
