@@ -9,7 +9,6 @@ import type { RunRow } from "../ports/store.ts";
 import { check, readJson } from "./body.ts";
 import type { HttpDeps } from "./deps.ts";
 import { readPage } from "./events-page.ts";
-import { BadRequest } from "./problems.ts";
 
 const MESSAGE_MAX_CHARS = 1_000;
 const FILES_MAX = 1_000;
@@ -147,9 +146,8 @@ const unknownRun = (runId: string): TorenError =>
 
 async function findRun(c: Context, deps: HttpDeps): Promise<{ agent: string; runId: string }> {
   const runId = c.req.param("runId");
-  if (runId === undefined || !/^[\w-]{1,100}$/.test(runId)) {
-    throw new BadRequest("This isn't a run's id.", [{ path: "runId", message: "letters, digits, `-` and `_`" }]);
-  }
+  // Ids are UUIDs; what isn't one is no run's, and never reaches the database.
+  if (runId === undefined || !z.guid().safeParse(runId).success) throw unknownRun(runId ?? "");
   const agent = await deps.store.runs.agentOf(runId);
   if (agent === null) throw unknownRun(runId);
   return { agent, runId };

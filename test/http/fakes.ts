@@ -8,7 +8,7 @@ import type { FileInfo } from "../../shared/ports/files.ts";
 import type { StreamRow } from "../../shared/ports/store.ts";
 
 export const KEY = newKey();
-export const RUN = "run-1";
+export const RUN = "01980f2e-7c1a-4d5b-9e3f-000000000001";
 
 export const agent = {
   name: "echo",
@@ -30,6 +30,7 @@ export interface Fakes {
 export const streamRow = (streamId: string, headSeq: number, status: StreamRow["status"] = "running"): StreamRow => ({
   streamId,
   status,
+  outcome: null,
   wait: null,
   wakeAt: null,
   attempts: 0,
