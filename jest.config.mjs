@@ -2,9 +2,16 @@
 export default {
   testEnvironment: "node",
   extensionsToTreatAsEsm: [".ts"],
-  transform: { "^.+\\.ts$": ["@swc/jest", { jsc: { parser: { syntax: "typescript" }, target: "es2024" }, module: { type: "es6" } }] },
+  transform: {
+    "^.+\\.ts$": [
+      "@swc/jest",
+      { jsc: { parser: { syntax: "typescript" }, target: "es2024" }, module: { type: "es6" } },
+    ],
+  },
   testMatch: ["<rootDir>/test/**/*.test.ts", "<rootDir>/agents/**/*.test.ts"],
   modulePathIgnorePatterns: ["<rootDir>/.toren", "<rootDir>/cdk.out", "<rootDir>/dist"],
+  globalSetup: "<rootDir>/test/support/global-setup.ts",
+  globalTeardown: "<rootDir>/test/support/global-teardown.ts",
   testTimeout: 30_000,
   maxWorkers: 2,
 };

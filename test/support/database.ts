@@ -1,0 +1,30 @@
+// A migrated database for one test file, on the server that jest's globalSetup holds.
+import { openUrl } from "../../shared/adapters/database/url.ts";
+import type { Database } from "../../shared/ports/database.ts";
+import { createDatabase, dropDatabase, withDatabase } from "./database-server.ts";
+
+export interface TestDatabase {
+  readonly database: Database;
+  readonly url: string;
+  /** Closes the pools and drops the database. */
+  drop(): Promise<void>;
+}
+
+/** Some 50 ms. Call it in beforeAll, and `drop` in afterAll. `size`: connections of each pool, as for openUrl. */
+export async function testDatabase(size: { appends?: number; pool?: number } = {}): Promise<TestDatabase> {
+  const server = process.env.TOREN_TEST_SERVER;
+  const template = process.env.TOREN_TEST_TEMPLATE;
+  if (server === undefined || template === undefined)
+    throw new Error("testDatabase needs jest's globalSetup (test/support/global-setup.ts)");
+  const name = await createDatabase(server, template);
+  const url = withDatabase(server, name);
+  const database = await openUrl(url, size);
+  return {
+    database,
+    url,
+    drop: async () => {
+      await database.close();
+      await dropDatabase(server, name);
+    },
+  };
+}
