@@ -5,7 +5,10 @@ import type { ToolSchema } from "../core/messages.ts";
 import type { WorkflowFn } from "../core/workflow/context.ts";
 import type { FileInfo } from "./files.ts";
 
-/** Everything a tool's handler may know of the world. `files` reads what is attached to the run. */
+/**
+ * Everything a tool's handler may know of the world. `files` reads what is attached to the run: `text` is null for an id that isn't attached, and
+ * rejects with NotText (core/text-files.ts) for a file that isn't text.
+ */
 export interface ToolContext {
   readonly runId: string;
   readonly taskId: string;

@@ -1,0 +1,266 @@
+// agent.yaml of this version: its schema, and everything that is wrong with a text of it, each with its line. Pure: the loader does the reading.
+import * as z from "zod";
+import { type Json, toJson } from "../core/json.ts";
+import { issueWords, pathText } from "./issue-words.ts";
+import { suggestion } from "./nearest.ts";
+import type { LoadProblem } from "./problem.ts";
+import { readYaml, type YamlPath, type YamlText } from "./yaml-lines.ts";
+
+/** Names of agents, roles and processes. */
+export const NAME = /^[a-z][a-z0-9_]{0,40}$/;
+export const NAME_RULE = "lower-case letters, digits and _, a letter first, at most 41 characters";
+/** The role of an agent that has its role's keys at the top level. */
+export const ONLY_ROLE = "main";
+export const MAIN_PROCESS = "main";
+
+/** Keys that the product knows, but this version doesn't. */
+const LATER = new Set([
+  "limits",
+  "retention",
+  "mode",
+  "approvalTimeout",
+  "contextWindow",
+  "runtime",
+  "isolate",
+  "mcp",
+  "maxParallel",
+  "maxCostUsd",
+]);
+
+const json = z.custom<Json>().transform((value, ctx) => {
+  try {
+    return toJson(value);
+  } catch (thrown) {
+    ctx.addIssue({ code: "custom", message: thrown instanceof Error ? thrown.message : String(thrown) });
+    return z.NEVER;
+  }
+});
+const text = z.string().trim().min(1, "is empty");
+const count = z.int().positive();
+const model = z.string().regex(/^[a-z][a-z0-9_-]*\/\S+$/, 'must be "provider/name", as in "openai/gpt-5-mini"');
+const promptFile = z
+  .string()
+  .regex(
+    /^(?![\\/])(?!.*(?:^|[\\/])\.\.(?:[\\/]|$))[^\\]+$/,
+    "must be a path inside the agent's folder, as in prompts/writer.md",
+  );
+
+const roleShape = {
+  system: z.union([z.string(), z.strictObject({ file: promptFile })], {
+    error: (issue) =>
+      issue.input === undefined
+        ? "is missing: write the prompt, or { file: prompts/<name>.md }"
+        : "must be a text or { file: prompts/<name>.md }",
+  }),
+  model: model.optional(),
+  tools: z.array(z.string()).optional(),
+  outputSchema: json.optional(),
+  options: z.record(z.string(), json).optional(),
+  maxTokens: count.optional(),
+  maxSteps: count.optional(),
+  totalTokens: count.optional(),
+  onUnknownOutcome: z.enum(["retry", "fail"]).optional(),
+};
+const roleYaml = z.strictObject(roleShape);
+const ROLE_KEYS: readonly string[] = Object.keys(roleShape);
+
+const agentYaml = z.strictObject({
+  name: z.string().regex(NAME, `must be ${NAME_RULE}`),
+  description: text,
+  env: z.array(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "must be the name of an environment variable")).optional(),
+  defaults: z.strictObject({ model: model.optional(), maxTokens: count.optional() }).optional(),
+  roles: z.record(z.string(), roleYaml).optional(),
+  processes: z.record(z.string(), z.strictObject({ role: z.string() })).optional(),
+  ...z.object(roleShape).partial().shape,
+});
+
+type RoleYaml = z.infer<typeof roleYaml>;
+export type SystemPrompt = { readonly text: string } | { readonly file: string };
+
+export interface RoleConfig extends Omit<RoleYaml, "system"> {
+  readonly name: string;
+  readonly system: SystemPrompt;
+  /** Where it stands in the file. */
+  readonly path: YamlPath;
+}
+
+/** What agent.yaml says, defaults of the file applied. */
+export interface AgentConfig {
+  readonly name: string;
+  readonly description: string;
+  readonly env: readonly string[];
+  readonly roles: readonly RoleConfig[];
+  readonly processes: readonly { readonly name: string; readonly role: string }[];
+}
+
+export interface AgentFile {
+  /** Null when the problems leave nothing to go on with. */
+  readonly config: AgentConfig | null;
+  readonly problems: readonly LoadProblem[];
+  readonly file: string;
+  lineOf(path: YamlPath): number;
+}
+
+/** `agent` is the folder's name, `file` what problems are to call the text. */
+export function parseAgentYaml(source: string, file: string, agent: string): AgentFile {
+  const invalid = (line: number | null, message: string): LoadProblem => ({
+    code: "agent.invalid",
+    agent,
+    file,
+    line,
+    message,
+  });
+  const read = readYaml(source);
+  if (!read.ok) {
+    return { config: null, problems: read.problems.map((p) => invalid(p.line, p.message)), file, lineOf: () => 1 };
+  }
+  const { value, lineOf } = read.yaml;
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    const what = value === null ? "the file is empty" : "the file must be an object of keys";
+    return {
+      config: null,
+      problems: [invalid(null, `${what}: write at least name, description and system`)],
+      file,
+      lineOf,
+    };
+  }
+  const checked = check(value, read.yaml);
+  const parsed = checked.data;
+  const found = [...checked.problems, ...(parsed === undefined ? [] : contradictions(parsed, agent))];
+  const problems = found.map(
+    ({ code, path, message }): LoadProblem => ({ code, agent, file, line: lineOf(path), message }),
+  );
+  problems.sort((a, b) => (a.line ?? 0) - (b.line ?? 0));
+  return { config: parsed === undefined ? null : toConfig(parsed), problems, file, lineOf };
+}
+
+interface Found {
+  readonly code: LoadProblem["code"];
+  readonly path: YamlPath;
+  readonly message: string;
+}
+const invalidAt = (path: YamlPath, message: string): Found => ({ code: "agent.invalid", path, message });
+type AgentYaml = z.infer<typeof agentYaml>;
+
+/** Unknown keys are reported, then left out, so that the rest of the file is looked at too. */
+function check(
+  value: object,
+  yaml: YamlText,
+): { readonly data: AgentYaml | undefined; readonly problems: readonly Found[] } {
+  const first = agentYaml.safeParse(value, { error: issueWords });
+  if (first.success) return { data: first.data, problems: [] };
+  const problems = first.error.issues.flatMap((issue) => found(issue, value));
+  if (first.error.issues.some((issue) => issue.code !== "unrecognized_keys")) return { data: undefined, problems };
+  const known = structuredClone(yaml.value);
+  for (const issue of first.error.issues) {
+    if (issue.code !== "unrecognized_keys") continue;
+    const owner = at(known, issue.path) as Record<string, unknown>;
+    for (const key of issue.keys) delete owner[key];
+  }
+  return { data: agentYaml.safeParse(known, { error: issueWords }).data, problems };
+}
+
+const at = (value: unknown, path: readonly PropertyKey[]): unknown =>
+  path.reduce<unknown>((part, key) => (part as Record<PropertyKey, unknown> | undefined)?.[key], value);
+
+function found(issue: z.core.$ZodIssue, value: object): Found[] {
+  const path = issue.path as YamlPath;
+  const name = pathText(path);
+  if (issue.code === "unrecognized_keys") return issue.keys.map((key) => unknownKey(path, key));
+  const given = at(value, path);
+  if (path.at(-1) === "onUnknownOutcome" && given === "ask") {
+    return [{ code: "not_in_this_version", path, message: `${name}: ask is not in this version: use retry or fail` }];
+  }
+  return [invalidAt(path, `${name} ${issue.message}`)];
+}
+
+function unknownKey(path: YamlPath, key: string): Found {
+  const full = pathText([...path, key]);
+  if (LATER.has(key)) {
+    return {
+      code: "not_in_this_version",
+      path: [...path, key],
+      message: `${full} is not in this version: remove the key`,
+    };
+  }
+  const where = path.length === 0 ? "" : ` in ${pathText(path)}`;
+  return invalidAt([...path, key], `unknown key "${key}"${where}${suggestion(key, keysAt(path))}`);
+}
+
+function keysAt(path: YamlPath): readonly string[] {
+  if (path.length === 0) return Object.keys(agentYaml.shape);
+  if (path[0] === "defaults") return ["model", "maxTokens"];
+  if (path[0] === "processes") return ["role"];
+  return path.at(-1) === "system" ? ["file"] : ROLE_KEYS;
+}
+
+/** What is wrong although every part is right by itself. */
+function contradictions(yaml: AgentYaml, folder: string): Found[] {
+  const problems: Found[] = [];
+  if (yaml.name !== folder)
+    problems.push(invalidAt(["name"], `name is "${yaml.name}", the folder is "${folder}": make them equal`));
+  const roles = Object.keys(yaml.roles ?? {});
+  const atTop = ROLE_KEYS.filter((key) => key in yaml);
+  if (yaml.roles !== undefined) {
+    if (roles.length === 0)
+      problems.push(invalidAt(["roles"], "roles is empty: name at least one, or leave the key out"));
+    for (const key of atTop) {
+      const home = key === "model" || key === "maxTokens" ? "into a role, or into defaults" : "into a role";
+      problems.push(invalidAt([key], `${key} stands beside roles, where it belongs to none: move it ${home}`));
+    }
+  } else if (atTop.length > 0 && yaml.system === undefined) {
+    problems.push(
+      invalidAt([atTop[0] ?? "name"], "system is missing: write the prompt, or { file: prompts/<name>.md }"),
+    );
+  }
+  for (const name of roles)
+    if (!NAME.test(name)) problems.push(invalidAt(["roles", name], `role "${name}": a name must be ${NAME_RULE}`));
+  return [...problems, ...processProblems(yaml), ...modelProblems(yaml)];
+}
+
+function processProblems(yaml: AgentYaml): Found[] {
+  const roles = roleEntries(yaml).map((role) => role.name);
+  return Object.entries(yaml.processes ?? {}).flatMap(([name, { role }]) => [
+    ...(NAME.test(name) ? [] : [invalidAt(["processes", name], `process "${name}": a name must be ${NAME_RULE}`)]),
+    ...(roles.includes(role)
+      ? []
+      : [
+          invalidAt(
+            ["processes", name, "role"],
+            `processes.${name}: there is no role "${role}"${suggestion(role, roles)}`,
+          ),
+        ]),
+  ]);
+}
+
+const modelProblems = (yaml: AgentYaml): Found[] =>
+  roleEntries(yaml)
+    .filter((role) => role.model === undefined)
+    .map((role) =>
+      invalidAt(role.path, `role "${role.name}" has no model: give it one, or set defaults.model for all`),
+    );
+
+/** Roles with the file's defaults. Those without a prompt have been complained about. */
+function roleEntries(yaml: AgentYaml): RoleConfig[] {
+  const config = (name: string, path: YamlPath, { system, ...role }: RoleYaml): RoleConfig => ({
+    ...yaml.defaults,
+    ...role,
+    name,
+    path,
+    system: typeof system === "string" ? { text: system } : system,
+  });
+  if (yaml.roles !== undefined)
+    return Object.entries(yaml.roles).map(([name, role]) => config(name, ["roles", name], role));
+  const { name: _, description: __, env: ___, defaults: ____, roles: _____, processes: ______, system, ...keys } = yaml;
+  return system === undefined ? [] : [config(ONLY_ROLE, ["system"], { system, ...keys })];
+}
+
+function toConfig(yaml: AgentYaml): AgentConfig {
+  return {
+    name: yaml.name,
+    description: yaml.description,
+    env: yaml.env ?? [],
+    roles: roleEntries(yaml),
+    processes: Object.entries(yaml.processes ?? {}).map(([name, { role }]) => ({ name, role })),
+  };
+}
