@@ -9,7 +9,8 @@ export const DIGEST_VERSION = "d1";
 export const digestOf = (value: Json): string => `${DIGEST_VERSION}:${hash(canonical(value))}`;
 
 /** The chain's next value: what was before, and one message more. So a step costs what is new in it, not its whole history. */
-export const chain = (before: string, message: Json): string => `${DIGEST_VERSION}:${hash(`${before}\n${canonical(message)}`)}`;
+export const chain = (before: string, message: Json): string =>
+  `${DIGEST_VERSION}:${hash(`${before}\n${canonical(message)}`)}`;
 
 /** A content key that isn't part of the request contract: blobs, idempotency keys, code. */
 export const hash = (text: string | Uint8Array): string => createHash("sha256").update(text).digest("base64url");

@@ -20,17 +20,17 @@ export const ERRORS = {
   "model.unavailable": entry("task", true),
   "model.bad_answer": entry("task", true),
   "model.paused_too_often": entry("task"),
-  "context_exceeded": entry("task"),
-  "output_exhausted": entry("task"),
+  context_exceeded: entry("task"),
+  output_exhausted: entry("task"),
   "output.invalid": entry("task"),
-  "max_steps": entry("task"),
-  "budget_exhausted": entry("task"),
+  max_steps: entry("task"),
+  budget_exhausted: entry("task"),
   "tool.unknown_outcome": entry("task"),
   "task.timeout": entry("task"),
   "task.cancelled": entry("task"),
   "role.unknown": entry("task"),
   // a task or a run
-  "crash_loop": entry("task"),
+  crash_loop: entry("task"),
   "payload.too_large": entry("task"),
   // a run
   "workflow.threw": entry("run"),
@@ -60,17 +60,17 @@ export const ERRORS = {
   "request.too_large": entry("request"),
   "auth.missing": entry("request"),
   "auth.invalid": entry("request"),
-  "not_found": entry("request"),
+  not_found: entry("request"),
   "agent.unknown": entry("request"),
   "run.unknown": entry("request"),
   "run.ended": entry("request"),
   "file.unknown": entry("request"),
   "idempotency.conflict": entry("request"),
   "agent.invalid": entry("request"),
-  "not_in_this_version": entry("request"),
+  not_in_this_version: entry("request"),
   "server.unreachable": entry("request", true),
   // ours
-  "bug": entry("bug"),
+  bug: entry("bug"),
 } as const satisfies Record<string, Entry>;
 
 export type ErrorCode = keyof typeof ERRORS;

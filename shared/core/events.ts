@@ -5,7 +5,10 @@ import { ERRORS, type ErrorCode } from "./errors.ts";
 import { json, modelResponse, usage } from "./messages.ts";
 
 const seq = z.int().positive();
-const error = z.strictObject({ code: z.enum(Object.keys(ERRORS) as [ErrorCode, ...ErrorCode[]]), message: z.string().min(1) });
+const error = z.strictObject({
+  code: z.enum(Object.keys(ERRORS) as [ErrorCode, ...ErrorCode[]]),
+  message: z.string().min(1),
+});
 export const effects = z.enum(["external", "sandbox", "none"]);
 export const idempotency = z.enum(["keyed", "none"]);
 export type Effects = z.infer<typeof effects>;
@@ -17,16 +20,38 @@ const shared = [
   /** Cuts `fromSeq` and everything after it, but for facts from outside (I6). */
   z.strictObject({ type: z.literal("StreamInvalidated"), fromSeq: seq, reason: z.string(), generation: z.int() }),
   /** A cut that would silently repeat an effect: not made, the stream waits for a decision (I6b). `calls` names what would be repeated. */
-  z.strictObject({ type: z.literal("CutRequested"), fromSeq: seq, reason: z.string(), generation: z.int(), calls: z.array(z.string()) }),
+  z.strictObject({
+    type: z.literal("CutRequested"),
+    fromSeq: seq,
+    reason: z.string(),
+    generation: z.int(),
+    calls: z.array(z.string()),
+  }),
 ] as const;
 
 export const taskEvent = z.discriminatedUnion("type", [
   ...shared,
   /** A writer took the stream and goes on live. `parts` are digests of what the request's header is made of, so that a cut can name what changed. */
-  z.strictObject({ type: z.literal("TaskStarted"), attempt: z.int().positive(), specDigest: z.string(), parts: z.record(z.string(), z.string()) }),
-  z.strictObject({ type: z.literal("LlmCallStarted"), stepId: z.string(), requestDigest: z.string(), model: z.string(), purpose: z.literal("step") }),
+  z.strictObject({
+    type: z.literal("TaskStarted"),
+    attempt: z.int().positive(),
+    specDigest: z.string(),
+    parts: z.record(z.string(), z.string()),
+  }),
+  z.strictObject({
+    type: z.literal("LlmCallStarted"),
+    stepId: z.string(),
+    requestDigest: z.string(),
+    model: z.string(),
+    purpose: z.literal("step"),
+  }),
   /** `usage` stands beside the response so that it stays readable when the response is a blob. */
-  z.strictObject({ type: z.literal("LlmCallCompleted"), stepId: z.string(), response: modelResponse.omit({ usage: true }), usage }),
+  z.strictObject({
+    type: z.literal("LlmCallCompleted"),
+    stepId: z.string(),
+    response: modelResponse.omit({ usage: true }),
+    usage,
+  }),
   z.strictObject({ type: z.literal("LlmCallFailed"), stepId: z.string(), error }),
   z.strictObject({
     type: z.literal("ToolCallStarted"),
@@ -39,7 +64,13 @@ export const taskEvent = z.discriminatedUnion("type", [
     idempotency,
   }),
   /** Without a ToolCallStarted before it, it is the answer to a call that was never run (bad arguments, unknown tool, cut at max tokens). */
-  z.strictObject({ type: z.literal("ToolCallCompleted"), stepId: z.string(), toolUseId: z.string(), result: json, isError: z.boolean() }),
+  z.strictObject({
+    type: z.literal("ToolCallCompleted"),
+    stepId: z.string(),
+    toolUseId: z.string(),
+    result: json,
+    isError: z.boolean(),
+  }),
   z.strictObject({ type: z.literal("TaskCompleted"), result: json, truncated: z.boolean().optional() }),
   z.strictObject({ type: z.literal("TaskFailed"), error }),
   z.strictObject({ type: z.literal("TaskCancelled"), inboxSeq: seq, error }),
@@ -71,7 +102,13 @@ export const runEvent = z.discriminatedUnion("type", [
   }),
   z.strictObject({ type: z.literal("TaskSettled"), op: seq, task: z.int().nonnegative(), outcome: taskOutcome }),
   z.strictObject({ type: z.literal("WaveSettled"), op: seq, inboxSeq: seq.optional() }),
-  z.strictObject({ type: z.literal("TimerSet"), ...operation, ms: z.number().optional(), until: z.number().optional(), dueAt: z.number() }),
+  z.strictObject({
+    type: z.literal("TimerSet"),
+    ...operation,
+    ms: z.number().optional(),
+    until: z.number().optional(),
+    dueAt: z.number(),
+  }),
   /** The operation's time has come: a timer, or a wave's time-out. */
   z.strictObject({ type: z.literal("TimerFired"), op: seq }),
   z.strictObject({ type: z.literal("StepStarted"), ...operation, name: z.string(), idempotencyKey: z.string() }),
@@ -101,7 +138,11 @@ export interface RawEvent {
 export const fact = z.discriminatedUnion("kind", [
   /** To a run: wave `wave` is over; `broke`: a task failed under `fail`, others may still run. */
   z.strictObject({ kind: z.literal("wave"), wave: z.int(), broke: z.boolean() }),
-  z.strictObject({ kind: z.literal("cancel"), reason: z.string(), code: z.enum(["run.cancelled", "task.cancelled", "task.timeout"]) }),
+  z.strictObject({
+    kind: z.literal("cancel"),
+    reason: z.string(),
+    code: z.enum(["run.cancelled", "task.cancelled", "task.timeout"]),
+  }),
   /** To a task whose plan was cut: stop at the next step until a plan claims it. */
   z.strictObject({ kind: z.literal("hold") }),
   /** To a held task: a plan has claimed it. */
@@ -114,16 +155,28 @@ export interface InboxItem {
   readonly fact: Fact;
 }
 
-export const TERMINAL: ReadonlySet<string> = new Set(["TaskCompleted", "TaskFailed", "TaskCancelled", "RunCompleted", "RunFailed", "RunCancelled"]);
+export const TERMINAL: ReadonlySet<string> = new Set([
+  "TaskCompleted",
+  "TaskFailed",
+  "TaskCancelled",
+  "RunCompleted",
+  "RunFailed",
+  "RunCancelled",
+]);
 
 /** Facts absorbed so far: the maximum over the raw log, cut events included (I3). */
 export const inboxCursor = (log: readonly RawEvent[]): number =>
   log.reduce((cursor, e) => Math.max(cursor, typeof e.payload.inboxSeq === "number" ? e.payload.inboxSeq : 0), 0);
 
-type Parsed<E> = { readonly ok: true; readonly events: Recorded<E>[] } | { readonly ok: false; readonly seq: number; readonly type: string };
+type Parsed<E> =
+  | { readonly ok: true; readonly events: Recorded<E>[] }
+  | { readonly ok: false; readonly seq: number; readonly type: string };
 
 /** Reads a stream's events; the first that this version doesn't understand is named instead (I7: it is a newer version's, not damage to repair). */
-function parseAll<E>(schema: { safeParse(v: unknown): { success: boolean; data?: E } }, raw: readonly RawEvent[]): Parsed<E> {
+function parseAll<E>(
+  schema: { safeParse(v: unknown): { success: boolean; data?: E } },
+  raw: readonly RawEvent[],
+): Parsed<E> {
   const events: Recorded<E>[] = [];
   for (const e of raw) {
     const parsed = schema.safeParse({ type: e.type, ...e.payload });

@@ -20,7 +20,8 @@ const byCodeUnit = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0
 
 /** Sets a property as data even where its name is `__proto__`. */
 const put = (target: Record<string, Json>, key: string, value: Json): void => {
-  if (key === "__proto__") Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true });
+  if (key === "__proto__")
+    Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true });
   else target[key] = value;
 };
 
@@ -57,13 +58,15 @@ function convert(value: unknown, path: string, above: Set<object>): Json {
 function convertObject(value: object, path: string, above: Set<object>): Json {
   if (above.has(value)) throw new NotJson(path, "part of a cycle");
   if (value instanceof Promise) throw new NotJson(path, "a promise (an await is missing)");
-  if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) throw new NotJson(path, "binary data (encode it, or attach a file)");
+  if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer)
+    throw new NotJson(path, "binary data (encode it, or attach a file)");
   above.add(value);
   try {
     if ("toJSON" in value && typeof value.toJSON === "function") return convert(value.toJSON(), path, above);
     if (Array.isArray(value)) return Array.from(value, (item, i) => convert(item, `${path}[${i}]`, above));
     if (value instanceof Set) return [...value].map((item, i) => convert(item, `${path}[${i}]`, above));
-    if (value instanceof Number || value instanceof String || value instanceof Boolean) return convert(value.valueOf(), path, above);
+    if (value instanceof Number || value instanceof String || value instanceof Boolean)
+      return convert(value.valueOf(), path, above);
     return convertEntries(value instanceof Map ? mapEntries(value, path) : Object.entries(value), path, above);
   } finally {
     above.delete(value);
@@ -126,7 +129,8 @@ export const BLOB_KEY = `${ESCAPE}blob`;
 
 const escapeText = (text: string): string =>
   text.replace(UNSTORABLE, (unit) => ESCAPE + unit.charCodeAt(0).toString(16).padStart(4, "0"));
-const unescapeText = (text: string): string => text.replace(STORED, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+const unescapeText = (text: string): string =>
+  text.replace(STORED, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 
 /** The form that goes into a jsonb column (c1). Values without a special character are returned as they are, not copied. */
 export const toStored = (value: Json): Json => mapText(value, escapeText);

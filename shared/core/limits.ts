@@ -19,6 +19,17 @@ export const COMMIT_BATCH_ITEMS = 128;
 export const COMMIT_BATCH_BYTES = 4 * 1024 * 1024;
 /** Flushes under way at once per agent schema and worker. */
 export const COMMIT_FLUSHES = 2;
+/** Tries of one statement against lost connections and contention, in all some 1.5 s: a fail-over within that goes unnoticed. */
+export const COMMIT_TRIES = 6;
+export const COMMIT_BACKOFF_MS = 50;
+/** A settling task that is moved to another wave meanwhile is sent anew, at most this often: each time needs another re-plan in those milliseconds. */
+export const SETTLE_TRIES = 10;
+/** Events and facts of one stream that one query reads. */
+export const READ_PAGE_ROWS = 5_000;
+/** A migration waits this long for another migrator, and for each lock that running workers hold. */
+export const MIGRATE_WAIT_MS = 60_000;
+export const MIGRATE_LOCK_TIMEOUT_MS = 2_000;
+export const MIGRATE_TRIES = 5;
 
 /** A payload's field above this goes to the blobs table. 256 KiB is also the limit of an SQS message, so nothing above it ever rode on one. */
 export const PAYLOAD_INLINE_BYTES = 256 * 1024;

@@ -5,11 +5,20 @@ import { nudge } from "./hints.ts";
 
 export type Told = { readonly type: "told" } | { readonly type: "refused"; readonly error: ErrorInfo };
 
-const ended = (runId: string): Told => ({ type: "refused", error: { code: "run.ended", message: `Run ${runId} has ended already; nothing was changed.` } });
-const unknown = (runId: string): Told => ({ type: "refused", error: { code: "run.unknown", message: `There is no run ${runId}.` } });
+const ended = (runId: string): Told => ({
+  type: "refused",
+  error: { code: "run.ended", message: `Run ${runId} has ended already; nothing was changed.` },
+});
+const unknown = (runId: string): Told => ({
+  type: "refused",
+  error: { code: "run.unknown", message: `There is no run ${runId}.` },
+});
 
 /** Idempotent: a second cancel of a run that hasn't ended yet changes nothing. */
-export async function cancelRun(deps: EngineDeps, run: { agent: string; runId: string; reason: string }): Promise<Told> {
+export async function cancelRun(
+  deps: EngineDeps,
+  run: { agent: string; runId: string; reason: string },
+): Promise<Told> {
   const { agent, runId } = run;
   const fact = { kind: "cancel", reason: run.reason, code: "run.cancelled" } as const;
   const delivered = await deps.store.streams.deliver({ agent, runId, streamId: "run" }, "cancel", fact);
@@ -26,6 +35,9 @@ export async function resumeRun(deps: EngineDeps, run: { agent: string; runId: s
   if (row === null) return unknown(runId);
   if (row.endedAt !== null) return ended(runId);
   const open = await deps.store.tasks.open(agent, runId);
-  await nudge(deps, [{ agent, runId, taskId: null }, ...open.filter((t) => t.wait !== "claim").map((t) => ({ agent, runId, taskId: t.taskId }))]);
+  await nudge(deps, [
+    { agent, runId, taskId: null },
+    ...open.filter((t) => t.wait !== "claim").map((t) => ({ agent, runId, taskId: t.taskId })),
+  ]);
   return { type: "told" };
 }

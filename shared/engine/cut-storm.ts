@@ -7,7 +7,9 @@ type Cut = { readonly type: string; readonly generation?: number; readonly recor
 
 /** How often this generation has cut the stream lately, when that is too often for one more; else null. */
 export function cutsByThisGeneration(log: readonly Recorded<Cut>[], generation: number, now: number): number | null {
-  const cuts = log.filter((e) => e.type === "StreamInvalidated" && e.generation === generation && e.recordedAt > now - CUT_STORM_WINDOW_MS).length;
+  const cuts = log.filter(
+    (e) => e.type === "StreamInvalidated" && e.generation === generation && e.recordedAt > now - CUT_STORM_WINDOW_MS,
+  ).length;
   return cuts >= CUT_STORM_CUTS ? cuts : null;
 }
 

@@ -41,4 +41,13 @@ export interface Circumstances {
  * invocation. `deferred`: not this worker's to touch (older generation, unknown event, cut storm, crash on its way to the solo queue).
  * `lost`: the lease went to somebody else. `ended`: the stream ended here. `unserved`: this worker doesn't have the agent.
  */
-export type Worked = "leased" | "terminal" | "parked" | "handedOver" | "deferred" | "lost" | "ended" | "unserved" | "missing";
+export type Worked =
+  | "leased"
+  | "terminal"
+  | "parked"
+  | "handedOver"
+  | "deferred"
+  | "lost"
+  | "ended"
+  | "unserved"
+  | "missing";

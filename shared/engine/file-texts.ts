@@ -10,9 +10,14 @@ const CACHED_CHARACTERS_MAX = 64 * 1024 * 1024;
 const texts = new Map<string, string>();
 let cached = 0;
 
-export function toolFiles(deps: Pick<EngineDeps, "files" | "store">, agent: string, runId: string): ToolContext["files"] {
+export function toolFiles(
+  deps: Pick<EngineDeps, "files" | "store">,
+  agent: string,
+  runId: string,
+): ToolContext["files"] {
   let listed: Promise<FileInfo[]> | undefined;
-  const list = (): Promise<FileInfo[]> => (listed ??= deps.store.runs.files(agent, runId).then((ids) => deps.files.list(ids)));
+  const list = (): Promise<FileInfo[]> =>
+    (listed ??= deps.store.runs.files(agent, runId).then((ids) => deps.files.list(ids)));
   return {
     list,
     text: async (id) => {
@@ -23,7 +28,7 @@ export function toolFiles(deps: Pick<EngineDeps, "files" | "store">, agent: stri
       const content = await deps.files.content(id);
       if (content === null) return null;
       const decoded = decodeText(content);
-      if (!decoded.ok) throw new TorenError("file.unknown", `${info.name}: ${decoded.problem}`);
+      if (!decoded.ok) throw new TorenError("file.unknown", `${info.name}: ${decoded.reason}`);
       remember(id, decoded.text);
       return decoded.text;
     },

@@ -14,8 +14,15 @@ export async function guard(deps: Pick<EngineDeps, "store" | "queue" | "agents">
     const due = await deps.store.watch.due(agent, GUARDIAN_BATCH_STREAMS, GUARDIAN_BACKOFF_MS);
     const alone = due.filter((s) => s.attempts >= CRASHES_BEFORE_SOLO);
     const others = due.filter((s) => s.attempts < CRASHES_BEFORE_SOLO);
-    await nudge(deps, others.map((s) => hintOf(agent, s.runId, s.streamId)));
-    await nudge(deps, alone.map((s) => hintOf(agent, s.runId, s.streamId)), { solo: true });
+    await nudge(
+      deps,
+      others.map((s) => hintOf(agent, s.runId, s.streamId)),
+    );
+    await nudge(
+      deps,
+      alone.map((s) => hintOf(agent, s.runId, s.streamId)),
+      { solo: true },
+    );
     nudged += due.length;
   }
   return { nudged };
@@ -27,7 +34,10 @@ export async function audit(deps: Pick<EngineDeps, "store" | "queue" | "agents">
   for (const agent of deps.agents.names()) {
     for (let after: string | null = null; ; ) {
       const page = await deps.store.watch.audit(agent, after, GUARDIAN_BATCH_STREAMS);
-      await nudge(deps, page.fixed.map((s) => hintOf(agent, s.runId, s.streamId)));
+      await nudge(
+        deps,
+        page.fixed.map((s) => hintOf(agent, s.runId, s.streamId)),
+      );
       fixed += page.fixed.length;
       if (page.next === null) break;
       after = page.next;

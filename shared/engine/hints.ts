@@ -16,16 +16,26 @@ export const hintOf = (agent: string, runId: string, streamId: string): Hint => 
   taskId: streamId === "run" ? null : streamId.slice("task:".length),
 });
 
-const dedupeKey = (hint: Hint, queue: QueueName): string => `${queue === "tasks-solo" ? "solo" : hint.taskId === null ? "tick" : "task"}-${hint.runId}-${hint.taskId ?? "run"}`;
+const dedupeKey = (hint: Hint, queue: QueueName): string =>
+  `${queue === "tasks-solo" ? "solo" : hint.taskId === null ? "tick" : "task"}-${hint.runId}-${hint.taskId ?? "run"}`;
 
 /** Sends hints of both kinds to the queues they belong to. */
-export async function nudge(deps: Pick<EngineDeps, "queue">, hints: readonly Hint[], how: { solo?: boolean; delayMs?: number } = {}): Promise<void> {
+export async function nudge(
+  deps: Pick<EngineDeps, "queue">,
+  hints: readonly Hint[],
+  how: { solo?: boolean; delayMs?: number } = {},
+): Promise<void> {
   if (hints.length === 0) return;
   await deps.queue.send(
     hints.map((hint) => {
       const queue: QueueName = how.solo ? "tasks-solo" : hint.taskId === null ? "ticks" : "tasks-short";
       const delay = how.delayMs === undefined ? {} : { delayMs: how.delayMs };
-      return { queue, hint, dedupeKey: `${dedupeKey(hint, queue)}${how.delayMs === undefined ? "" : "-later"}`, ...delay };
+      return {
+        queue,
+        hint,
+        dedupeKey: `${dedupeKey(hint, queue)}${how.delayMs === undefined ? "" : "-later"}`,
+        ...delay,
+      };
     }),
   );
 }

@@ -31,7 +31,10 @@ export function createLeaseKeeper(streams: StreamStore, leaseMs: number, log: Lo
   const beatFor = async (some: readonly Holder[]): Promise<void> => {
     if (some.length === 0) return;
     try {
-      const renewed = await streams.renew(some.map((h) => h.lease), leaseMs);
+      const renewed = await streams.renew(
+        some.map((h) => h.lease),
+        leaseMs,
+      );
       for (const [i, holder] of some.entries()) {
         const answer = renewed[i];
         if (!holders.has(holder) || answer === undefined) continue; // let go meanwhile

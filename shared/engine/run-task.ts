@@ -14,8 +14,8 @@ import { cutsByThisGeneration, stormProblem } from "./cut-storm.ts";
 import type { Circumstances, EngineDeps, Worked } from "./deps.ts";
 import { nudge, streamOf } from "./hints.ts";
 import { createStreamWriter, LeaseLost, type StreamWriter } from "./stream-writer.ts";
-import { askStep, toolStep } from "./task-steps.ts";
 import { giveBack, stepBack, takeStream } from "./take-stream.ts";
+import { askStep, toolStep } from "./task-steps.ts";
 
 /** What the steps of one task share. */
 export interface TaskWork {
@@ -32,7 +32,11 @@ export interface TaskWork {
 }
 
 /** Works on a task. Every outcome acknowledges the hint. @throws TorenError `database.unavailable`: the hint comes again. */
-export async function runTask(deps: EngineDeps, hint: Hint & { readonly taskId: string }, at: Circumstances): Promise<Worked> {
+export async function runTask(
+  deps: EngineDeps,
+  hint: Hint & { readonly taskId: string },
+  at: Circumstances,
+): Promise<Worked> {
   const taken = await takeStream(deps, hint, at);
   if (taken.type === "not") return taken.worked;
   const { lease, deployed } = taken;
@@ -42,12 +46,22 @@ export async function runTask(deps: EngineDeps, hint: Hint & { readonly taskId: 
   const parsed = parseTaskEvents(raw);
   if (!parsed.ok) {
     await giveBack(deps, lease, DEFER_MS);
-    await stepBack(deps, hint, { code: "generation.older", message: `event ${parsed.seq} of type ${parsed.type} is of a newer version than this worker` });
+    await stepBack(deps, hint, {
+      code: "generation.older",
+      message: `event ${parsed.seq} of type ${parsed.type} is of a newer version than this worker`,
+    });
     return "deferred";
   }
   const writer = createStreamWriter(deps, lease, lease.head, inboxCursor(raw));
   try {
-    return await resume(deps, hint, at, { lease, deployed, spec, log: parsed.events, writer, crashLoop: taken.crashLoop });
+    return await resume(deps, hint, at, {
+      lease,
+      deployed,
+      spec,
+      log: parsed.events,
+      writer,
+      crashLoop: taken.crashLoop,
+    });
   } catch (thrown) {
     if (thrown instanceof LeaseLost) return "lost";
     throw thrown;
@@ -66,13 +80,21 @@ interface Found {
 }
 
 /** From the log to a live loop: the one place where a cut is decided (I6, I6b, I7). */
-async function resume(deps: EngineDeps, hint: Hint & { readonly taskId: string }, at: Circumstances, found: Found): Promise<Worked> {
+async function resume(
+  deps: EngineDeps,
+  hint: Hint & { readonly taskId: string },
+  at: Circumstances,
+  found: Found,
+): Promise<Worked> {
   const { deployed, spec, writer } = found;
   const role = deployed.agent.roles.get(spec.role);
   if (found.crashLoop !== null) return await endFailed(deps, hint, writer, found.crashLoop);
   if (role === undefined) {
     const known = [...deployed.agent.roles.keys()].join(", ");
-    return await endFailed(deps, hint, writer, { code: "role.unknown", message: `The agent has no role "${spec.role}"; its roles are: ${known}.` });
+    return await endFailed(deps, hint, writer, {
+      code: "role.unknown",
+      message: `The agent has no role "${spec.role}"; its roles are: ${known}.`,
+    });
   }
   const header = headerOf(role);
   const check = checkOf(role);
@@ -81,7 +103,12 @@ async function resume(deps: EngineDeps, hint: Hint & { readonly taskId: string }
   if (replayed.type === "mismatch") {
     const refused = await refuseCut(deps, hint, found, replayed);
     if (refused !== null) return refused;
-    const cut = { type: "StreamInvalidated", fromSeq: replayed.fromSeq, reason: replayed.reason, generation: deployed.generation } as const;
+    const cut = {
+      type: "StreamInvalidated",
+      fromSeq: replayed.fromSeq,
+      reason: replayed.reason,
+      generation: deployed.generation,
+    } as const;
     log = [...log, { ...cut, seq: writer.buffer(cut), recordedAt: found.lease.now }];
     replayed = replay(header, check, spec.input, log);
     if (replayed.type === "mismatch") throw new Error(`a cut left a contradiction: ${replayed.reason}`);
@@ -90,12 +117,25 @@ async function resume(deps: EngineDeps, hint: Hint & { readonly taskId: string }
 }
 
 /** Null: the cut may be made. */
-async function refuseCut(deps: EngineDeps, hint: Hint, found: Found, cut: { fromSeq: number; reason: string; calls: readonly string[] }): Promise<Worked | null> {
+async function refuseCut(
+  deps: EngineDeps,
+  hint: Hint,
+  found: Found,
+  cut: { fromSeq: number; reason: string; calls: readonly string[] },
+): Promise<Worked | null> {
   const { log, writer, deployed } = found;
   if (cut.calls.length > 0) {
     const asked = log.findLast((e) => e.type === "CutRequested");
-    const known = asked?.type === "CutRequested" && asked.fromSeq === cut.fromSeq && asked.generation === deployed.generation;
-    if (!known) writer.buffer({ type: "CutRequested", fromSeq: cut.fromSeq, reason: cut.reason, generation: deployed.generation, calls: [...cut.calls] });
+    const known =
+      asked?.type === "CutRequested" && asked.fromSeq === cut.fromSeq && asked.generation === deployed.generation;
+    if (!known)
+      writer.buffer({
+        type: "CutRequested",
+        fromSeq: cut.fromSeq,
+        reason: cut.reason,
+        generation: deployed.generation,
+        calls: [...cut.calls],
+      });
     return await park(deps, hint, writer, "cut");
   }
   if (cutsByThisGeneration(log, deployed.generation, found.lease.now) === null) return null;
@@ -112,10 +152,23 @@ function checkOf(role: RoleDefinition): OutputCheck | null {
   return check;
 }
 
-function workOf(deps: EngineDeps, hint: Hint & { readonly taskId: string }, at: Circumstances, found: Found, role: RoleDefinition, state: TaskState): TaskWork {
+function workOf(
+  deps: EngineDeps,
+  hint: Hint & { readonly taskId: string },
+  at: Circumstances,
+  found: Found,
+  role: RoleDefinition,
+  state: TaskState,
+): TaskWork {
   const { writer, deployed } = found;
   return {
-    deps, hint, at, deployed, role, writer, state,
+    deps,
+    hint,
+    at,
+    deployed,
+    role,
+    writer,
+    state,
     record: (event) => {
       writer.buffer(event);
       apply(state, event);
@@ -130,9 +183,14 @@ async function loop(work: TaskWork, header: Header, log: readonly Recorded<TaskE
   let announced = false;
   for (;;) {
     for (const { seq, fact } of await writer.facts()) {
-      if (fact.kind === "cancel") return await endCancelled(deps, hint, writer, seq, { code: fact.code, message: fact.reason });
+      if (fact.kind === "cancel")
+        return await endCancelled(deps, hint, writer, seq, { code: fact.code, message: fact.reason });
       held = fact.kind === "hold" ? true : fact.kind === "claim" ? false : held;
-      writer.buffer({ type: "FactIgnored", inboxSeq: seq, reason: fact.kind === "hold" ? HELD : fact.kind === "claim" ? CLAIMED : "concerns no task" });
+      writer.buffer({
+        type: "FactIgnored",
+        inboxSeq: seq,
+        reason: fact.kind === "hold" ? HELD : fact.kind === "claim" ? CLAIMED : "concerns no task",
+      });
     }
     if (held) {
       const worked = await park(deps, hint, writer, "claim");
@@ -158,7 +216,11 @@ async function loop(work: TaskWork, header: Header, log: readonly Recorded<TaskE
         break;
       }
       case "complete":
-        writer.buffer({ type: "TaskCompleted", result: action.result, ...(action.truncated ? { truncated: true } : {}) });
+        writer.buffer({
+          type: "TaskCompleted",
+          result: action.result,
+          ...(action.truncated ? { truncated: true } : {}),
+        });
         return await end(deps, hint, writer, { status: "completed", output: action.result });
       case "fail":
         return await work.fail(action.error);
@@ -208,7 +270,13 @@ async function endFailed(deps: EngineDeps, hint: Hint, writer: StreamWriter, err
   return await end(deps, hint, writer, { status: "failed", error });
 }
 
-async function endCancelled(deps: EngineDeps, hint: Hint, writer: StreamWriter, inboxSeq: number, error: ErrorInfo): Promise<Worked> {
+async function endCancelled(
+  deps: EngineDeps,
+  hint: Hint,
+  writer: StreamWriter,
+  inboxSeq: number,
+  error: ErrorInfo,
+): Promise<Worked> {
   writer.buffer({ type: "TaskCancelled", inboxSeq, error });
   return await end(deps, hint, writer, { status: "cancelled", error });
 }

@@ -1,7 +1,8 @@
 // A run begins: its row, its stream and RunCreated in one statement, then a hint. Everything after is the tick's.
-import { type Json, jsonBytes } from "../core/json.ts";
-import type { ErrorInfo } from "../core/errors.ts";
+
 import { closest } from "../core/closest.ts";
+import type { ErrorInfo } from "../core/errors.ts";
+import { type Json, jsonBytes } from "../core/json.ts";
 import { PAYLOAD_MAX_BYTES } from "../core/limits.ts";
 import type { EngineDeps } from "./deps.ts";
 import { nudge } from "./hints.ts";
@@ -39,19 +40,32 @@ export async function startRun(deps: EngineDeps, request: StartRequest): Promise
     idempotencyKey: request.idempotencyKey ?? null,
     files,
   });
-  if (!created.same) return refused("idempotency.conflict", `Idempotency-Key ${request.idempotencyKey} was used for another request; use a new key.`);
+  if (!created.same)
+    return refused(
+      "idempotency.conflict",
+      `Idempotency-Key ${request.idempotencyKey} was used for another request; use a new key.`,
+    );
   await nudge(deps, [{ agent: request.agent, runId: created.runId, taskId: null }]);
   return { type: created.type === "created" ? "started" : "existing", runId: created.runId };
 }
 
 async function problemWith(deps: EngineDeps, request: StartRequest): Promise<Started | null> {
   const deployed = deps.agents.get(request.agent);
-  if (deployed === null) return refused("agent.unknown", `There is no agent "${request.agent}". ${closest(request.agent, deps.agents.names())}`);
+  if (deployed === null)
+    return refused(
+      "agent.unknown",
+      `There is no agent "${request.agent}". ${closest(request.agent, deps.agents.names())}`,
+    );
   const name = request.process ?? "main";
   const process = deployed.agent.processes.get(name);
-  if (process === undefined) return refused("process.unknown", `Agent "${request.agent}" has no process "${name}". ${closest(name, [...deployed.agent.processes.keys()])}`);
+  if (process === undefined)
+    return refused(
+      "process.unknown",
+      `Agent "${request.agent}" has no process "${name}". ${closest(name, [...deployed.agent.processes.keys()])}`,
+    );
   const bytes = jsonBytes(request.input);
-  if (bytes > PAYLOAD_MAX_BYTES) return refused("payload.too_large", `The input of ${bytes} bytes is over the limit of ${PAYLOAD_MAX_BYTES} bytes.`);
+  if (bytes > PAYLOAD_MAX_BYTES)
+    return refused("payload.too_large", `The input of ${bytes} bytes is over the limit of ${PAYLOAD_MAX_BYTES} bytes.`);
   if (process.kind === "workflow") {
     const parsed = process.parseInput(request.input);
     if (!parsed.ok) return refused("workflow.bad_input", `The input doesn't fit process "${name}": ${parsed.message}`);
@@ -59,6 +73,7 @@ async function problemWith(deps: EngineDeps, request: StartRequest): Promise<Sta
   const ids = request.files ?? [];
   const found = new Set((await deps.files.list(ids)).map((f) => f.id));
   const missing = ids.filter((id) => !found.has(id));
-  return missing.length === 0 ? null : refused("file.unknown", `No file has the id ${missing.join(", ")}: POST /files gives ids.`);
+  return missing.length === 0
+    ? null
+    : refused("file.unknown", `No file has the id ${missing.join(", ")}: POST /files gives ids.`);
 }
-

@@ -29,6 +29,8 @@ export interface StreamWriter {
   plan(waves: Plan["waves"]): Promise<Planned & { type: "ok" }>;
   /** Facts that nobody has absorbed yet, in the order of their commits. The caller buffers an event with `inboxSeq` for each. */
   facts(): Promise<InboxItem[]>;
+  /** Resolves when a fact waits that nobody has absorbed, or the writer is interrupted. */
+  heard(): Promise<void>;
   /** Facts absorbed by what was buffered so far: what a park is conditional on (I10). */
   readonly absorbed: number;
   close(): void;
@@ -42,10 +44,12 @@ export function createStreamWriter(deps: EngineDeps, lease: Lease, head: number,
   let lost = false;
   let peeked = cursor;
   const interrupt = new AbortController();
+  let wake: () => void = () => {};
 
   /** Facts may wait until the writer asks for them, but for a cancel: that one is looked for at once. */
   const heard = (reach: number): void => {
     inboxSeq = Math.max(inboxSeq, reach);
+    if (inboxSeq > absorbed) wake();
     if (inboxSeq <= Math.max(absorbed, peeked)) return;
     const from = Math.max(absorbed, peeked);
     peeked = inboxSeq;
@@ -91,7 +95,8 @@ export function createStreamWriter(deps: EngineDeps, lease: Lease, head: number,
     flush: async (next = { type: "run" }) => {
       const progress = buffered.some((e) => e.type.endsWith("Completed"));
       const events = take();
-      if (events.length === 0 && next.type === "run") return { type: "ok", head, inboxSeq, status: "running", rang: false };
+      if (events.length === 0 && next.type === "run")
+        return { type: "ok", head, inboxSeq, status: "running", rang: false };
       const appended = await streams.append({ lease, head, events, next, progress });
       if (appended.type === "conflict") throw new LeaseLost();
       head = appended.head;
@@ -110,10 +115,15 @@ export function createStreamWriter(deps: EngineDeps, lease: Lease, head: number,
       if (inboxSeq <= absorbed) return [];
       return await streams.readInbox(lease.stream, absorbed);
     },
+    heard: () =>
+      new Promise((resolve) => {
+        wake = resolve;
+        interrupt.signal.addEventListener("abort", () => resolve(), { once: true });
+        if (inboxSeq > absorbed || interrupt.signal.aborted) resolve();
+      }),
     close: () => {
       release();
       interrupt.abort();
     },
   };
 }
-

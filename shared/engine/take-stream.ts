@@ -1,7 +1,8 @@
 // How a worker comes to write a stream, or leaves it alone: leases (I2), generations (I7), crash loops (design: from three deaths on alone, after
 // three deaths alone it fails).
-import { CRASHES_ALONE_MAX, CRASHES_BEFORE_SOLO, DEFER_MS } from "../core/limits.ts";
+
 import type { ErrorInfo } from "../core/errors.ts";
+import { CRASHES_ALONE_MAX, CRASHES_BEFORE_SOLO, DEFER_MS } from "../core/limits.ts";
 import type { Deployed } from "../ports/agents.ts";
 import type { Hint } from "../ports/queue.ts";
 import type { Lease } from "../ports/store.ts";
@@ -18,7 +19,12 @@ export async function takeStream(deps: EngineDeps, hint: Hint, at: Circumstances
   const deployed = deps.agents.get(hint.agent);
   if (deployed === null) return not("unserved");
   const stream = streamOf(hint);
-  const acquired = await deps.store.streams.acquire(stream, { owner: deps.uuid(), generation: deployed.generation, leaseMs: deps.leaseMs, solo: at.solo });
+  const acquired = await deps.store.streams.acquire(stream, {
+    owner: deps.uuid(),
+    generation: deployed.generation,
+    leaseMs: deps.leaseMs,
+    solo: at.solo,
+  });
   switch (acquired.type) {
     case "leased":
       deps.keeper.poke(stream.agent, stream.runId, stream.streamId); // if its writer is here, it looks at its inbox now
@@ -41,14 +47,25 @@ export async function takeStream(deps: EngineDeps, hint: Hint, at: Circumstances
       }
       const deaths = lease.soloAttempts - 1;
       const message = `The worker died ${deaths} times in a row while working on this alone: memory, an endless loop, or a crash in native code.`;
-      return { type: "taken", lease, deployed, crashLoop: deaths >= CRASHES_ALONE_MAX ? { code: "crash_loop", message } : null };
+      return {
+        type: "taken",
+        lease,
+        deployed,
+        crashLoop: deaths >= CRASHES_ALONE_MAX ? { code: "crash_loop", message } : null,
+      };
     }
   }
 }
 
 /** Lets go of a stream that was taken but not written, without calling it progress. */
 export async function giveBack(deps: EngineDeps, lease: Lease, afterMs: number): Promise<void> {
-  await deps.store.streams.append({ lease, head: lease.head, events: [], next: { type: "release", afterMs, keepAttempts: true }, progress: false });
+  await deps.store.streams.append({
+    lease,
+    head: lease.head,
+    events: [],
+    next: { type: "release", afterMs, keepAttempts: true },
+    progress: false,
+  });
 }
 
 /** Not this worker's to touch: says why, acknowledges, and sends the hint on (never a nack, which would burn the receive count). */

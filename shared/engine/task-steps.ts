@@ -17,7 +17,13 @@ import { callTool } from "./tool-call.ts";
 export async function askStep(work: TaskWork, action: Action & { type: "ask" }): Promise<Worked | null> {
   const { deps, writer, role, state } = work;
   for (let tries = 1; ; tries++) {
-    work.record({ type: "LlmCallStarted", stepId: action.stepId, requestDigest: action.digest, model: role.model, purpose: "step" });
+    work.record({
+      type: "LlmCallStarted",
+      stepId: action.stepId,
+      requestDigest: action.digest,
+      model: role.model,
+      purpose: "step",
+    });
     await writer.flush(); // durable before it begins (I4)
     const asked = await askModel(deps, action.request, writer.interrupt);
     if (asked.type === "interrupted") return null;
@@ -46,12 +52,19 @@ export async function toolStep(work: TaskWork, action: Action & { type: "tools" 
   for (const [i, call] of action.calls.entries()) {
     const checked = checkCall(work, call, i);
     if ("refused" in checked) {
-      work.record({ type: "ToolCallCompleted", stepId: action.stepId, toolUseId: call.use.id, result: checked.refused, isError: true });
+      work.record({
+        type: "ToolCallCompleted",
+        stepId: action.stepId,
+        toolUseId: call.use.id,
+        result: checked.refused,
+        isError: true,
+      });
     } else if (call.started !== null) {
       const failure = unknownOutcome(work, call);
       if (failure !== null) return await work.fail(failure);
       running.push({ call, tool: checked.tool, idempotencyKey: call.started.idempotencyKey });
-    } else running.push({ call, tool: checked.tool, idempotencyKey: startCall(work, action.stepId, call, checked.tool) });
+    } else
+      running.push({ call, tool: checked.tool, idempotencyKey: startCall(work, action.stepId, call, checked.tool) });
   }
   if (running.length === 0) return null;
   await writer.flush(); // the answer and its calls' starts: one append (I4)
@@ -60,13 +73,23 @@ export async function toolStep(work: TaskWork, action: Action & { type: "tools" 
 }
 
 /** What keeps a call from being run: its answer is an error for the model, and no ToolCallStarted stands before it. */
-function checkCall(work: TaskWork, call: Call, place: number): { readonly refused: string } | { readonly tool: ToolDefinition } {
+function checkCall(
+  work: TaskWork,
+  call: Call,
+  place: number,
+): { readonly refused: string } | { readonly tool: ToolDefinition } {
   const { use } = call;
   const tool = work.role.tools.find((t) => t.name === use.name);
   if (place >= TOOL_CALLS_PER_ANSWER_MAX) return { refused: tooManyCalls(TOOL_CALLS_PER_ANSWER_MAX) };
   if (call.cut) return { refused: callWasCut() };
   if (use.malformed !== undefined) return { refused: malformedArguments() };
-  if (tool === undefined) return { refused: unknownTool(use.name, work.role.tools.map((t) => t.name)) };
+  if (tool === undefined)
+    return {
+      refused: unknownTool(
+        use.name,
+        work.role.tools.map((t) => t.name),
+      ),
+    };
   const parsed = tool.parse(use.args);
   return parsed.ok ? { tool } : { refused: badArguments(parsed.message) };
 }
@@ -75,13 +98,27 @@ function startCall(work: TaskWork, stepId: string, call: Call, tool: ToolDefinit
   const { use } = call;
   const key = idempotencyKey(work.hint.runId, work.hint.taskId, work.state, use.name, use.args);
   const { effects, idempotency } = tool;
-  work.record({ type: "ToolCallStarted", stepId, toolUseId: use.id, tool: use.name, args: use.args, idempotencyKey: key, effects, idempotency });
+  work.record({
+    type: "ToolCallStarted",
+    stepId,
+    toolUseId: use.id,
+    tool: use.name,
+    args: use.args,
+    idempotencyKey: key,
+    effects,
+    idempotency,
+  });
   return key;
 }
 
 /** The worker died in the middle of the call (c3). Keyed and effect-free ones just run again. */
 function unknownOutcome(work: TaskWork, call: Call): ErrorInfo | null {
-  if (work.role.onUnknownOutcome !== "fail" || call.started?.effects !== "external" || call.started.idempotency === "keyed") return null;
+  if (
+    work.role.onUnknownOutcome !== "fail" ||
+    call.started?.effects !== "external" ||
+    call.started.idempotency === "keyed"
+  )
+    return null;
   const message = `The worker died while "${call.use.name}" ran; whether it took effect is unknown, and the role's onUnknownOutcome is "fail".`;
   return { code: "tool.unknown_outcome", message };
 }
@@ -107,7 +144,10 @@ async function runAll(work: TaskWork, stepId: string, running: readonly Running[
   if (left > 0 && !writer.interrupt.aborted) throw new LeaseLost();
 }
 
-async function run(work: TaskWork, { call, tool, idempotencyKey: key }: Running): Promise<{ result: Json; isError: boolean } | null> {
+async function run(
+  work: TaskWork,
+  { call, tool, idempotencyKey: key }: Running,
+): Promise<{ result: Json; isError: boolean } | null> {
   const { deps, hint, writer, deployed } = work;
   const ctx = {
     runId: hint.runId,

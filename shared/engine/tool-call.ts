@@ -17,7 +17,13 @@ const error = (text: string): ToolResult => ({ result: text, isError: true });
 type ToolDeps = Pick<EngineDeps, "sleep">;
 
 /** Null when the interrupt came first: nobody waits for the result any more. */
-export async function callTool(deps: ToolDeps, tool: ToolDefinition, args: Json, ctx: Omit<ToolContext, "signal">, interrupt: AbortSignal): Promise<ToolResult | null> {
+export async function callTool(
+  deps: ToolDeps,
+  tool: ToolDefinition,
+  args: Json,
+  ctx: Omit<ToolContext, "signal">,
+  interrupt: AbortSignal,
+): Promise<ToolResult | null> {
   const parsed = tool.parse(args);
   if (!parsed.ok) return error(badArguments(parsed.message));
   for (let attempt = 1; ; attempt++) {
@@ -28,11 +34,19 @@ export async function callTool(deps: ToolDeps, tool: ToolDefinition, args: Json,
   }
 }
 
-async function runOnce(deps: ToolDeps, tool: ToolDefinition, args: unknown, ctx: Omit<ToolContext, "signal">, interrupt: AbortSignal): Promise<ToolResult | null> {
+async function runOnce(
+  deps: ToolDeps,
+  tool: ToolDefinition,
+  args: unknown,
+  ctx: Omit<ToolContext, "signal">,
+  interrupt: AbortSignal,
+): Promise<ToolResult | null> {
   const stop = new AbortController();
   const signal = AbortSignal.any([interrupt, stop.signal]);
   const running = (async () => recordable(await tool.handler(args, { ...ctx, signal })))();
-  const timedOut = deps.sleep(tool.timeoutMs, signal).then(() => (interrupt.aborted ? null : error(toolTimedOut(tool.timeoutMs))));
+  const timedOut = deps
+    .sleep(tool.timeoutMs, signal)
+    .then(() => (interrupt.aborted ? null : error(toolTimedOut(tool.timeoutMs))));
   try {
     return await Promise.race([running, timedOut]);
   } catch (thrown) {

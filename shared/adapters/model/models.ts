@@ -16,7 +16,8 @@ const LATER = new Set(["anthropic", "bedrock"]);
 
 export function createModels({ env, scripted = {} }: ModelsOptions): Models {
   const loaded = new Map<string, Promise<Model>>();
-  const unknown = (message: string) => ({ ok: false, error: { code: "model.unknown", message } satisfies ErrorInfo }) as const;
+  const unknown = (message: string) =>
+    ({ ok: false, error: { code: "model.unknown", message } satisfies ErrorInfo }) as const;
 
   return {
     resolve: async (name) => {
@@ -25,16 +26,25 @@ export function createModels({ env, scripted = {} }: ModelsOptions): Models {
       const slash = name.indexOf("/");
       const provider = name.slice(0, Math.max(0, slash));
       const model = name.slice(slash + 1);
-      if (slash <= 0 || model === "") return unknown(`"${name}" is no model name: write provider/name, such as openai/gpt-5-mini.`);
-      if (LATER.has(provider)) return unknown(`Provider "${provider}" is not in this version; openai/ is, with any base URL that speaks its chat completions.`);
+      if (slash <= 0 || model === "")
+        return unknown(`"${name}" is no model name: write provider/name, such as openai/gpt-5-mini.`);
+      if (LATER.has(provider))
+        return unknown(
+          `Provider "${provider}" is not in this version; openai/ is, with any base URL that speaks its chat completions.`,
+        );
       if (provider === "mock") return unknown(`"${name}" is not scripted: mock/ models exist in tests only.`);
       if (provider !== "openai") return unknown(`There is no provider "${provider}". ${closest(provider, ["openai"])}`);
       const key = env.OPENAI_API_KEY;
       if (!key && !env.OPENAI_BASE_URL) {
-        const message = "No key for openai/: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own (Ollama, vLLM), or use --model demo.";
+        const message =
+          "No key for openai/: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own (Ollama, vLLM), or use --model demo.";
         return { ok: false, error: { code: "model.auth", message } };
       }
-      const found = loaded.get(name) ?? import("./openai.ts").then((m) => m.createOpenAiChat({ model, apiKey: key || "none", baseURL: env.OPENAI_BASE_URL }));
+      const found =
+        loaded.get(name) ??
+        import("./openai.ts").then((m) =>
+          m.createOpenAiChat({ model, apiKey: key || "none", baseURL: env.OPENAI_BASE_URL }),
+        );
       loaded.set(name, found);
       return { ok: true, model: await found };
     },

@@ -4,7 +4,15 @@ import type { ErrorCode } from "../../core/errors.ts";
 import { messageOf } from "../../core/errors.ts";
 import { canonical, type Json, type JsonObject, toJson } from "../../core/json.ts";
 import { MODEL_TIMEOUT_MS } from "../../core/limits.ts";
-import type { AssistantPart, Message, ModelRequest, ModelResponse, StopReason, ToolUsePart, Usage } from "../../core/messages.ts";
+import type {
+  AssistantPart,
+  Message,
+  ModelRequest,
+  ModelResponse,
+  StopReason,
+  ToolUsePart,
+  Usage,
+} from "../../core/messages.ts";
 import type { Model, ModelAnswer, ModelFailure } from "../../ports/model.ts";
 
 export interface OpenAiOptions {
@@ -20,7 +28,9 @@ export function createOpenAiChat({ model, apiKey, baseURL }: OpenAiOptions): Mod
   return {
     ask: async (request, signal): Promise<ModelAnswer> => {
       try {
-        const completion = await client.chat.completions.create(bodyOf(model, request, baseURL !== undefined), { signal });
+        const completion = await client.chat.completions.create(bodyOf(model, request, baseURL !== undefined), {
+          signal,
+        });
         return answerOf(completion);
       } catch (thrown) {
         return { ok: false, failure: failureOf(thrown, model) };
@@ -29,15 +39,40 @@ export function createOpenAiChat({ model, apiKey, baseURL }: OpenAiOptions): Mod
   };
 }
 
-function bodyOf(model: string, request: ModelRequest, ownServer: boolean): OpenAI.Chat.Completions.ChatCompletionCreateParamsNonStreaming {
+function bodyOf(
+  model: string,
+  request: ModelRequest,
+  ownServer: boolean,
+): OpenAI.Chat.Completions.ChatCompletionCreateParamsNonStreaming {
   const { system, tools, messages, maxTokens, options, outputSchema } = request;
   return {
     model,
-    messages: [...(system === "" ? [] : [{ role: "system", content: system } as const]), ...messages.flatMap(wireMessages)],
+    messages: [
+      ...(system === "" ? [] : [{ role: "system", content: system } as const]),
+      ...messages.flatMap(wireMessages),
+    ],
     // OpenAI's newer models refuse max_tokens; other servers often know nothing else
     ...(ownServer ? { max_tokens: maxTokens } : { max_completion_tokens: maxTokens }),
-    ...(tools.length === 0 ? {} : { tools: tools.map((t) => ({ type: "function" as const, function: { name: t.name, description: t.description, parameters: t.inputSchema as Record<string, unknown> } })) }),
-    ...(outputSchema === undefined ? {} : { response_format: { type: "json_schema" as const, json_schema: { name: "output", schema: outputSchema as Record<string, unknown> } } }),
+    ...(tools.length === 0
+      ? {}
+      : {
+          tools: tools.map((t) => ({
+            type: "function" as const,
+            function: {
+              name: t.name,
+              description: t.description,
+              parameters: t.inputSchema as Record<string, unknown>,
+            },
+          })),
+        }),
+    ...(outputSchema === undefined
+      ? {}
+      : {
+          response_format: {
+            type: "json_schema" as const,
+            json_schema: { name: "output", schema: outputSchema as Record<string, unknown> },
+          },
+        }),
     ...(options as JsonObject),
   };
 }
@@ -47,24 +82,35 @@ function wireMessages(message: Message): Wire[] {
   if (message.role === "assistant") {
     const text = message.content.flatMap((p) => (p.type === "text" ? [p.text] : [])).join("");
     const calls = message.content.flatMap((p) =>
-      p.type === "toolUse" ? [{ id: p.id, type: "function" as const, function: { name: p.name, arguments: canonical(p.args) } }] : [],
+      p.type === "toolUse"
+        ? [{ id: p.id, type: "function" as const, function: { name: p.name, arguments: canonical(p.args) } }]
+        : [],
     );
     if (text === "" && calls.length === 0) return [];
-    return [{ role: "assistant", content: text === "" ? null : text, ...(calls.length === 0 ? {} : { tool_calls: calls }) }];
+    return [
+      { role: "assistant", content: text === "" ? null : text, ...(calls.length === 0 ? {} : { tool_calls: calls }) },
+    ];
   }
-  const results = message.content.flatMap((p): Wire[] => (p.type === "toolResult" ? [{ role: "tool", tool_call_id: p.toolUseId, content: p.text }] : []));
+  const results = message.content.flatMap((p): Wire[] =>
+    p.type === "toolResult" ? [{ role: "tool", tool_call_id: p.toolUseId, content: p.text }] : [],
+  );
   const text = message.content.flatMap((p) => (p.type === "text" ? [p.text] : [])).join("\n\n");
   return text === "" ? results : [...results, { role: "user", content: text }];
 }
 
 function answerOf(completion: OpenAI.Chat.Completions.ChatCompletion): ModelAnswer {
   const choice = completion?.choices?.[0];
-  if (choice?.message === undefined) return { ok: false, failure: failure("model.bad_answer", "The provider answered 200 with something that is no completion.", true) };
+  if (choice?.message === undefined)
+    return {
+      ok: false,
+      failure: failure("model.bad_answer", "The provider answered 200 with something that is no completion.", true),
+    };
   const { message } = choice;
   const content: AssistantPart[] = [];
   if (message.content) content.push({ type: "text", text: message.content });
   if (message.refusal) content.push({ type: "text", text: message.refusal });
-  for (const call of message.tool_calls ?? []) if (call.type === "function") content.push(toolUse(call.id, call.function.name, call.function.arguments));
+  for (const call of message.tool_calls ?? [])
+    if (call.type === "function") content.push(toolUse(call.id, call.function.name, call.function.arguments));
   const stopReason: StopReason = message.refusal ? "refusal" : stopOf(choice.finish_reason, content);
   const response: ModelResponse = {
     content,
@@ -108,13 +154,17 @@ const failure = (code: ErrorCode, message: string, retryable: boolean, retryAfte
 
 function failureOf(thrown: unknown, model: string): ModelFailure {
   if (thrown instanceof APIUserAbortError) return failure("model.unavailable", "The call was stopped.", true);
-  if (thrown instanceof APIConnectionError) return failure("model.unavailable", `No connection to the provider: ${messageOf(thrown.cause ?? thrown)}`, true);
-  if (!(thrown instanceof APIError)) return failure("model.bad_answer", `The provider's answer can't be read: ${messageOf(thrown)}`, true);
+  if (thrown instanceof APIConnectionError)
+    return failure("model.unavailable", `No connection to the provider: ${messageOf(thrown.cause ?? thrown)}`, true);
+  if (!(thrown instanceof APIError))
+    return failure("model.bad_answer", `The provider's answer can't be read: ${messageOf(thrown)}`, true);
   const { status } = thrown;
   const message = messageOf(thrown);
-  if (status === 401 || status === 403) return failure("model.auth", `The provider refused the key: set OPENAI_API_KEY. (${message})`, false);
+  if (status === 401 || status === 403)
+    return failure("model.auth", `The provider refused the key: set OPENAI_API_KEY. (${message})`, false);
   if (thrown.code === "context_length_exceeded") return failure("context_exceeded", message, false);
-  if (thrown.code === "insufficient_quota") return failure("model.auth", `The account has no quota left: ${message}`, false);
+  if (thrown.code === "insufficient_quota")
+    return failure("model.auth", `The account has no quota left: ${message}`, false);
   if (status === 404) return failure("model.bad_request", `The provider doesn't know "${model}": ${message}`, false);
   const retryable = status === undefined || status === 408 || status === 409 || status === 429 || status >= 500;
   if (retryable) return failure("model.unavailable", message, true, retryAfter(thrown.headers));

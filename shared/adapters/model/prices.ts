@@ -5,7 +5,7 @@ import type { Price } from "../../ports/model.ts";
 const SIMULATED: Price = { input: 1, cacheRead: 0.1, cacheWrite: 1.25, output: 5, simulated: true };
 
 /** Name of the model that `toren model-server` serves. */
-export const DEMO_MODEL = "toren-rules";
+export const DEMO_MODEL = "rule-based-1";
 
 export function priceOf(name: string): Price | null {
   if (name === `openai/${DEMO_MODEL}` || name.startsWith("mock/")) return SIMULATED;

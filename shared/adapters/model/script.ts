@@ -1,13 +1,16 @@
 // A scripted model, for tests: what it answers is a function of the question, and its ledger counts what a provider would bill.
 import type { Json } from "../../core/json.ts";
-import type { ModelRequest, ModelResponse, StopReason } from "../../core/messages.ts";
 import { utf8Bytes } from "../../core/json.ts";
+import type { ModelRequest, ModelResponse, StopReason } from "../../core/messages.ts";
 import type { Model, ModelAnswer } from "../../ports/model.ts";
 
 /** One answer: text; calls of tools; a refusal; a failed try; or a whole response. */
 export type Turn =
   | string
-  | { readonly tools: readonly { readonly name: string; readonly args: Json; readonly id?: string }[]; readonly text?: string }
+  | {
+      readonly tools: readonly { readonly name: string; readonly args: Json; readonly id?: string }[];
+      readonly text?: string;
+    }
   | { readonly refusal: true }
   | { readonly status: 429 | 529; readonly retryAfterMs?: number }
   | { readonly response: ModelResponse };
@@ -24,15 +27,25 @@ export interface ScriptedModel extends Model {
 }
 
 /** `respond` gets the question and how many came before it; it may wait, and so be interrupted. */
-export function createScriptedModel(respond: (request: ModelRequest, n: number, signal: AbortSignal) => Turn | Promise<Turn>): ScriptedModel {
+export function createScriptedModel(
+  respond: (request: ModelRequest, n: number, signal: AbortSignal) => Turn | Promise<Turn>,
+): ScriptedModel {
   const ledger: LedgerEntry[] = [];
   return {
     ledger,
     ask: async (request, signal) => {
-      const entry: LedgerEntry = { n: ledger.length, request: { ...request, messages: [...request.messages] }, answered: false };
+      const entry: LedgerEntry = {
+        n: ledger.length,
+        request: { ...request, messages: [...request.messages] },
+        answered: false,
+      };
       ledger.push(entry);
       const turn = await respond(request, entry.n, signal);
-      if (signal.aborted) return { ok: false, failure: { error: { code: "model.unavailable", message: "The call was stopped." }, retryable: true } };
+      if (signal.aborted)
+        return {
+          ok: false,
+          failure: { error: { code: "model.unavailable", message: "The call was stopped." }, retryable: true },
+        };
       entry.answered = true;
       return answerOf(turn, request);
     },
@@ -42,13 +55,33 @@ export function createScriptedModel(respond: (request: ModelRequest, n: number, 
 function answerOf(turn: Turn, request: ModelRequest): ModelAnswer {
   if (typeof turn !== "string" && "status" in turn) {
     const error = { code: "model.unavailable", message: `status ${turn.status}` } as const;
-    return { ok: false, failure: { error, retryable: true, ...(turn.retryAfterMs === undefined ? {} : { retryAfterMs: turn.retryAfterMs }) } };
+    return {
+      ok: false,
+      failure: {
+        error,
+        retryable: true,
+        ...(turn.retryAfterMs === undefined ? {} : { retryAfterMs: turn.retryAfterMs }),
+      },
+    };
   }
   if (typeof turn !== "string" && "response" in turn) return { ok: true, response: turn.response };
   if (typeof turn === "string") return { ok: true, response: response(request, [{ type: "text", text: turn }], "end") };
-  if ("refusal" in turn) return { ok: true, response: response(request, [{ type: "text", text: "I can't help with that." }], "refusal") };
-  const uses = turn.tools.map(({ name, args, id }, i) => ({ type: "toolUse" as const, id: id ?? `call_${request.messages.length}_${i}`, name, args }));
-  return { ok: true, response: response(request, [...(turn.text === undefined ? [] : [{ type: "text" as const, text: turn.text }]), ...uses], "toolUse") };
+  if ("refusal" in turn)
+    return { ok: true, response: response(request, [{ type: "text", text: "I can't help with that." }], "refusal") };
+  const uses = turn.tools.map(({ name, args, id }, i) => ({
+    type: "toolUse" as const,
+    id: id ?? `call_${request.messages.length}_${i}`,
+    name,
+    args,
+  }));
+  return {
+    ok: true,
+    response: response(
+      request,
+      [...(turn.text === undefined ? [] : [{ type: "text" as const, text: turn.text }]), ...uses],
+      "toolUse",
+    ),
+  };
 }
 
 /** A token for four bytes, so that books can be checked. Only the last message counts as input: a test's arithmetic stays linear. */

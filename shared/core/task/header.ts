@@ -29,7 +29,8 @@ export interface Header {
 export function headerOf(role: RoleText): Header {
   const { model, options, maxTokens, outputSchema } = role;
   const base = wellFormed(role.system).trim();
-  const system = outputSchema === null ? base : [base, outputInstructions(outputSchema)].filter((text) => text !== "").join("\n\n");
+  const system =
+    outputSchema === null ? base : [base, outputInstructions(outputSchema)].filter((text) => text !== "").join("\n\n");
   const tools = role.tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
   const digested: Record<string, Json> = { model, system, tools, options, maxTokens };
   const parts = Object.fromEntries(Object.entries(digested).map(([name, part]) => [name, digestOf(part)]));
@@ -37,8 +38,10 @@ export function headerOf(role: RoleText): Header {
 }
 
 /** Names of the parts that differ; none: it was the messages. */
-export const changedParts = (before: Readonly<Record<string, string>>, now: Readonly<Record<string, string>>): string[] =>
-  Object.keys(now).filter((name) => before[name] !== now[name]);
+export const changedParts = (
+  before: Readonly<Record<string, string>>,
+  now: Readonly<Record<string, string>>,
+): string[] => Object.keys(now).filter((name) => before[name] !== now[name]);
 
 /** The conversation so far, with one chain value a message: appending costs what is new. */
 export interface History {
@@ -65,5 +68,13 @@ export function append(header: Header, history: History, message: Message): void
 
 export function requestOf(header: Header, history: History): ModelRequest {
   const { model, system, tools, maxTokens, options, outputSchema } = header;
-  return { model, system, tools, messages: history.messages, maxTokens, options, ...(outputSchema === null ? {} : { outputSchema }) };
+  return {
+    model,
+    system,
+    tools,
+    messages: history.messages,
+    maxTokens,
+    options,
+    ...(outputSchema === null ? {} : { outputSchema }),
+  };
 }

@@ -7,7 +7,8 @@ import { emptyInput, emptyResult } from "./texts.ts";
 const LEGAL_ID = /^[a-zA-Z0-9_-]{1,64}$/;
 
 /** A tool's name as it may go out; the tools of a role have legal ones, a model may invent others. */
-const legalName = (name: string): string => (LEGAL_ID.test(name) ? name : name.replace(/[^a-zA-Z0-9_-]/g, "_").slice(0, 64) || "unnamed");
+const legalName = (name: string): string =>
+  LEGAL_ID.test(name) ? name : name.replace(/[^a-zA-Z0-9_-]/g, "_").slice(0, 64) || "unnamed";
 
 /** Text for a model from any JSON: text as it is, the rest as canonical JSON. */
 export const textOf = (value: Json): string => wellFormed(typeof value === "string" ? value : canonical(value));
@@ -23,7 +24,8 @@ export const feedbackMessage = (text: string): Message => ({ role: "user", conte
 export function answerMessage(content: readonly AssistantPart[]): Message {
   const parts = content.flatMap((part): AssistantPart[] => {
     if (part.type === "text") return part.text.trim() === "" ? [] : [{ type: "text", text: wellFormed(part.text) }];
-    if (part.type === "toolUse") return [{ type: "toolUse", id: part.id, name: legalName(part.name), args: wellFormedJson(part.args) }];
+    if (part.type === "toolUse")
+      return [{ type: "toolUse", id: part.id, name: legalName(part.name), args: wellFormedJson(part.args) }];
     return [part]; // reasoning: string-identical with its turn
   });
   return { role: "assistant", content: parts };
@@ -47,7 +49,9 @@ function wellFormedJson(value: Json): Json {
   if (typeof value === "string") return wellFormed(value);
   if (Array.isArray(value)) return value.map(wellFormedJson);
   if (value === null || typeof value !== "object") return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [wellFormed(key), wellFormedJson(item as Json)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [wellFormed(key), wellFormedJson(item as Json)]),
+  );
 }
 
 /**
@@ -74,7 +78,9 @@ function freeId(wanted: string, taken: ReadonlySet<string>): string {
   }
 }
 
-export const toolUses = (content: readonly AssistantPart[]): ToolUsePart[] => content.filter((part) => part.type === "toolUse");
+export const toolUses = (content: readonly AssistantPart[]): ToolUsePart[] =>
+  content.filter((part) => part.type === "toolUse");
 
 /** The answer's text, whole. */
-export const answerText = (content: readonly AssistantPart[]): string => content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("");
+export const answerText = (content: readonly AssistantPart[]): string =>
+  content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("");

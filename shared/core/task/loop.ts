@@ -30,13 +30,23 @@ export function nextAction(state: TaskState, caps: Caps): Action {
     case "tools": // its step is the one that was answered
       return { type: "tools", stepId: `s${state.steps - 1}`, calls: phase.calls.filter((c) => c.completed === null) };
     case "ask":
-      return capReached(state, caps) ?? { type: "ask", stepId: stepIdOf(state), digest: requestDigest(state), request: requestOf(state.header, state.history) };
+      return (
+        capReached(state, caps) ?? {
+          type: "ask",
+          stepId: stepIdOf(state),
+          digest: requestDigest(state),
+          request: requestOf(state.header, state.history),
+        }
+      );
   }
 }
 
 function capReached(state: TaskState, caps: Caps): Action | null {
   if (state.steps >= caps.maxSteps) {
-    return { type: "fail", error: { code: "max_steps", message: `No final answer after ${state.steps} model calls, the role's maxSteps.` } };
+    return {
+      type: "fail",
+      error: { code: "max_steps", message: `No final answer after ${state.steps} model calls, the role's maxSteps.` },
+    };
   }
   if (caps.totalTokens === null) return null;
   const spent = spentTokens(state);
@@ -48,5 +58,7 @@ function capReached(state: TaskState, caps: Caps): Action | null {
 
 /** A request's input tokens, estimated high: three bytes of UTF-8 a token. Only run where a cap asks for it. */
 function estimateTokens(state: TaskState): number {
-  return Math.ceil(utf8Bytes(state.header.system + JSON.stringify(state.header.tools) + JSON.stringify(state.history.messages)) / 3);
+  return Math.ceil(
+    utf8Bytes(state.header.system + JSON.stringify(state.header.tools) + JSON.stringify(state.history.messages)) / 3,
+  );
 }

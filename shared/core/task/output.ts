@@ -3,7 +3,9 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.
 import type { Json } from "../json.ts";
 import { toJson } from "../json.ts";
 
-export type OutputVerdict = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly problems: readonly string[] };
+export type OutputVerdict =
+  | { readonly ok: true; readonly value: Json }
+  | { readonly ok: false; readonly problems: readonly string[] };
 export type OutputCheck = (text: string) => OutputVerdict;
 
 const PROBLEMS_MAX = 8;

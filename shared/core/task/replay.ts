@@ -1,13 +1,21 @@
 // The fold of a task's log into its state, checked against today's code (I1, I6). The fold mutates the state that it is given: a log of ten thousand
 // steps is folded once at a resume, and a live step costs what is new in it.
 import { hash } from "../digest.ts";
-import { type Effects, type Idempotency, type Recorded, TERMINAL, type TaskEvent } from "../events.ts";
+import { type Effects, type Idempotency, type Recorded, type TaskEvent, TERMINAL } from "../events.ts";
 import { canonical, type Json } from "../json.ts";
 import { PAUSES_MAX } from "../limits.ts";
 import type { ModelResponse, ToolUsePart } from "../messages.ts";
 import { addUsage, NO_USAGE, totalTokens, type Usage } from "../messages.ts";
 import { append, changedParts, type Header, type History, linkOf } from "./header.ts";
-import { answerMessage, answerText, type CallResult, feedbackMessage, inputMessage, resultsMessage, toolUses } from "./history.ts";
+import {
+  answerMessage,
+  answerText,
+  type CallResult,
+  feedbackMessage,
+  inputMessage,
+  resultsMessage,
+  toolUses,
+} from "./history.ts";
 import type { OutputCheck } from "./output.ts";
 import { outputFeedback } from "./texts.ts";
 
@@ -21,7 +29,11 @@ export interface Call {
 
 export type Verdict =
   | { readonly type: "complete"; readonly result: Json; readonly truncated: boolean }
-  | { readonly type: "fail"; readonly code: "model.refused" | "output_exhausted" | "context_exceeded" | "model.paused_too_often"; readonly message: string };
+  | {
+      readonly type: "fail";
+      readonly code: "model.refused" | "output_exhausted" | "context_exceeded" | "model.paused_too_often";
+      readonly message: string;
+    };
 
 /** Where the loop stands. */
 export type Phase =
@@ -51,7 +63,16 @@ export function initialState(header: Header, check: OutputCheck | null, input: J
   const history: History = { messages: [], links: [] };
   append(header, history, inputMessage(input));
   return {
-    header, check, history, phase: { type: "ask" }, steps: 0, pauses: 0, usage: NO_USAGE, usedIds: new Set(), callCounts: new Map(), attempts: 0,
+    header,
+    check,
+    history,
+    phase: { type: "ask" },
+    steps: 0,
+    pauses: 0,
+    usage: NO_USAGE,
+    usedIds: new Set(),
+    callCounts: new Map(),
+    attempts: 0,
   };
 }
 
@@ -72,7 +93,8 @@ export function apply(state: TaskState, event: TaskEvent): void {
       const key = callKey(event.tool, event.args);
       state.callCounts.set(key, (state.callCounts.get(key) ?? 0) + 1);
       const call = callOf(state, event.toolUseId);
-      if (call !== undefined) call.started = { idempotencyKey: event.idempotencyKey, effects: event.effects, idempotency: event.idempotency };
+      if (call !== undefined)
+        call.started = { idempotencyKey: event.idempotencyKey, effects: event.effects, idempotency: event.idempotency };
       return;
     }
     case "ToolCallCompleted":
@@ -102,36 +124,48 @@ function answered(state: TaskState, response: Omit<ModelResponse, "usage">, spen
   append(state.header, state.history, answerMessage(response.content));
   state.pauses = response.stopReason === "pause" ? state.pauses + 1 : 0;
   if (response.stopReason === "pause") {
-    if (state.pauses > PAUSES_MAX) fail(state, "model.paused_too_often", `The model paused its turn ${state.pauses} times in a row.`);
-    else state.phase = { type: "ask" };
+    state.phase =
+      state.pauses > PAUSES_MAX
+        ? {
+            type: "answered",
+            verdict: failed("model.paused_too_often", `The model paused its turn ${state.pauses} times in a row.`),
+          }
+        : { type: "ask" };
   } else if (uses.length > 0 && response.stopReason !== "refusal" && response.stopReason !== "contextExceeded") {
     const cut = response.stopReason === "maxTokens";
-    state.phase = { type: "tools", calls: uses.map((use, i) => ({ use, cut: cut && i === uses.length - 1, started: null, completed: null })) };
-  } else judge(state, response);
+    state.phase = {
+      type: "tools",
+      calls: uses.map((use, i) => ({ use, cut: cut && i === uses.length - 1, started: null, completed: null })),
+    };
+  } else {
+    const verdict = judge(state, response);
+    state.phase = verdict === null ? { type: "ask" } : { type: "answered", verdict };
+  }
 }
 
-/** A final answer: what becomes of the task. A wrong output is answered with feedback, and the loop goes on. */
-function judge(state: TaskState, response: Omit<ModelResponse, "usage">): void {
+/** A final answer: what becomes of the task. Null: a wrong output, answered with feedback; the loop goes on. */
+function judge(state: TaskState, response: Omit<ModelResponse, "usage">): Verdict | null {
   const text = answerText(response.content);
-  if (response.stopReason === "refusal") return fail(state, "model.refused", text.trim() === "" ? "The model refused to answer." : `The model refused: ${text}`);
-  if (response.stopReason === "contextExceeded") return fail(state, "context_exceeded", "The conversation no longer fits the model's context window.");
+  const empty = text.trim() === "";
   const truncated = response.stopReason === "maxTokens";
-  if (truncated && text.trim() === "") return fail(state, "output_exhausted", "The model used all its tokens without a word of an answer: raise maxTokens.");
-  if (state.check === null) {
-    state.phase = { type: "answered", verdict: { type: "complete", result: text, truncated } };
-    return;
-  }
+  if (response.stopReason === "refusal")
+    return failed("model.refused", empty ? "The model refused to answer." : `The model refused: ${text}`);
+  if (response.stopReason === "contextExceeded")
+    return failed("context_exceeded", "The conversation no longer fits the model's context window.");
+  if (truncated && empty)
+    return failed("output_exhausted", "The model used all its tokens without a word of an answer: raise maxTokens.");
+  if (state.check === null) return { type: "complete", result: text, truncated };
   const verdict = state.check(text);
-  if (verdict.ok) state.phase = { type: "answered", verdict: { type: "complete", result: verdict.value, truncated } };
-  else {
-    append(state.header, state.history, feedbackMessage(outputFeedback(verdict.problems)));
-    state.phase = { type: "ask" };
-  }
+  if (verdict.ok) return { type: "complete", result: verdict.value, truncated };
+  append(state.header, state.history, feedbackMessage(outputFeedback(verdict.problems)));
+  return null;
 }
 
-function fail(state: TaskState, code: (Verdict & { type: "fail" })["code"], message: string): void {
-  state.phase = { type: "answered", verdict: { type: "fail", code, message } };
-}
+const failed = (code: (Verdict & { type: "fail" })["code"], message: string): Verdict => ({
+  type: "fail",
+  code,
+  message,
+});
 
 const callOf = (state: TaskState, toolUseId: string): Call | undefined =>
   state.phase.type === "tools" ? state.phase.calls.find((c) => c.use.id === toolUseId) : undefined;
@@ -158,7 +192,8 @@ export function idempotencyKey(runId: string, taskId: string, state: TaskState, 
 export function effectiveTask(raw: readonly Recorded<TaskEvent>[]): Recorded<TaskEvent>[] {
   let log: Recorded<TaskEvent>[] = [];
   for (const event of raw) {
-    if (event.type === "StreamInvalidated") log = log.filter((e) => e.seq < event.fromSeq || ("inboxSeq" in e && !TERMINAL.has(e.type)));
+    if (event.type === "StreamInvalidated")
+      log = log.filter((e) => e.seq < event.fromSeq || ("inboxSeq" in e && !TERMINAL.has(e.type)));
     else log.push(event);
   }
   return log;
@@ -169,24 +204,41 @@ export type Replayed =
   /** The log holds a question that today's code doesn't ask there (I6). `calls`: completed ones that a cut would silently repeat (I6b). */
   | { readonly type: "mismatch"; readonly fromSeq: number; readonly reason: string; readonly calls: readonly string[] };
 
-export function replay(header: Header, check: OutputCheck | null, input: Json, raw: readonly Recorded<TaskEvent>[]): Replayed {
+export function replay(
+  header: Header,
+  check: OutputCheck | null,
+  input: Json,
+  raw: readonly Recorded<TaskEvent>[],
+): Replayed {
   const state = initialState(header, check, input);
   const log = effectiveTask(raw);
   let parts: Readonly<Record<string, string>> = header.parts;
   for (const event of log) {
     if (event.type === "TaskStarted") parts = event.parts;
-    if (event.type === "LlmCallStarted" && (state.phase.type !== "ask" || event.stepId !== stepIdOf(state) || event.requestDigest !== requestDigest(state))) {
-      return { type: "mismatch", fromSeq: event.seq, reason: reasonOf(event.stepId, parts, header), calls: unrepeatable(log, event.seq) };
+    if (
+      event.type === "LlmCallStarted" &&
+      (state.phase.type !== "ask" || event.stepId !== stepIdOf(state) || event.requestDigest !== requestDigest(state))
+    ) {
+      return {
+        type: "mismatch",
+        fromSeq: event.seq,
+        reason: reasonOf(event.stepId, parts, header),
+        calls: unrepeatable(log, event.seq),
+      };
     }
     apply(state, event);
   }
-  for (const event of raw) if (event.type === "LlmCallCompleted") for (const use of toolUses(event.response.content)) state.usedIds.add(use.id);
+  for (const event of raw)
+    if (event.type === "LlmCallCompleted")
+      for (const use of toolUses(event.response.content)) state.usedIds.add(use.id);
   return { type: "ok", state };
 }
 
 function reasonOf(stepId: string, before: Readonly<Record<string, string>>, header: Header): string {
   const changed = changedParts(before, header.parts);
-  return changed.length === 0 ? `the messages of step ${stepId} differ` : `${changed.join(", ")} changed, seen at step ${stepId}`;
+  return changed.length === 0
+    ? `the messages of step ${stepId} differ`
+    : `${changed.join(", ")} changed, seen at step ${stepId}`;
 }
 
 function unrepeatable(log: readonly Recorded<TaskEvent>[], fromSeq: number): string[] {
@@ -194,8 +246,10 @@ function unrepeatable(log: readonly Recorded<TaskEvent>[], fromSeq: number): str
   const calls: string[] = [];
   for (const event of log) {
     if (event.seq < fromSeq) continue;
-    if (event.type === "ToolCallStarted" && event.effects === "external" && event.idempotency === "none") started.set(event.toolUseId, event.tool);
-    if (event.type === "ToolCallCompleted" && started.has(event.toolUseId)) calls.push(started.get(event.toolUseId) as string);
+    if (event.type === "ToolCallStarted" && event.effects === "external" && event.idempotency === "none")
+      started.set(event.toolUseId, event.tool);
+    if (event.type === "ToolCallCompleted" && started.has(event.toolUseId))
+      calls.push(started.get(event.toolUseId) as string);
   }
   return calls;
 }

@@ -14,18 +14,22 @@ export const unknownTool = (name: string, known: readonly string[]): string =>
     ? `There is no tool "${name}"; no tools are available here.`
     : `There is no tool "${name}". The tools are: ${known.join(", ")}.`;
 
-export const badArguments = (problem: string): string => `The arguments were not accepted, and the tool did not run. ${problem}`;
+export const badArguments = (problem: string): string =>
+  `The arguments were not accepted, and the tool did not run. ${problem}`;
 
-export const malformedArguments = (): string => "The arguments were not valid JSON, and the tool did not run. Send the call again with a JSON object.";
+export const malformedArguments = (): string =>
+  "The arguments were not valid JSON, and the tool did not run. Send the call again with a JSON object.";
 
 export const callWasCut = (): string =>
   "The answer reached its token limit inside this call, so its arguments are incomplete and the tool did not run. Send the call again, shorter.";
 
-export const tooManyCalls = (limit: number): string => `At most ${limit} tool calls are run of one answer; this one was not.`;
+export const tooManyCalls = (limit: number): string =>
+  `At most ${limit} tool calls are run of one answer; this one was not.`;
 
 export const toolFailed = (message: string): string => `The tool failed: ${message}`;
 
-export const toolTimedOut = (timeoutMs: number): string => `The tool did not finish within ${timeoutMs} ms and was stopped. What it did until then is unknown.`;
+export const toolTimedOut = (timeoutMs: number): string =>
+  `The tool did not finish within ${timeoutMs} ms and was stopped. What it did until then is unknown.`;
 
 export const resultTooLarge = (bytes: number, limitBytes: number): string =>
   `The tool ran, but its result of ${bytes} bytes is over the limit of ${limitBytes} bytes and was dropped. Ask for less.`;

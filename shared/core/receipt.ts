@@ -1,0 +1,118 @@
+// What a run's model calls came to: usage, cost, and the receipt of what was replayed instead of paid. A fold of call events, response-free.
+import type { RawEvent } from "./events.ts";
+import { addUsage, NO_USAGE, totalTokens, type Usage } from "./messages.ts";
+
+/** US dollars per million tokens. */
+export interface Rates {
+  readonly input: number;
+  readonly cacheRead: number;
+  readonly cacheWrite: number;
+  readonly output: number;
+  readonly simulated: boolean;
+}
+export type PriceOf = (model: string) => Rates | null;
+
+export interface Receipt {
+  /** Answers on record, each paid once. */
+  readonly modelCalls: number;
+  /** Recorded answers that a resumed task used again instead of asking. */
+  readonly replayed: number;
+  /** Answers that were paid although one to the same question stood at the same place: must be 0. */
+  readonly repaid: number;
+  /** Questions that went out and whose answer was never recorded, because the worker died or the try failed. */
+  readonly unanswered: number;
+  readonly savedTokens: number;
+  /** Null: a price is unknown. */
+  readonly savedUsd: number | null;
+}
+
+export interface Cost {
+  readonly usage: Usage;
+  /** Null: the price of a model in it is unknown. */
+  readonly costUsd: number | null;
+  /** True when a price in it is made up (scripted and rule-based models). */
+  readonly simulated: boolean;
+}
+
+export interface Accounts extends Cost {
+  readonly receipt: Receipt;
+}
+
+const MILLION = 1_000_000;
+const usd = (u: Usage, r: Rates): number =>
+  (u.input * r.input + u.cacheRead * r.cacheRead + u.cacheWrite * r.cacheWrite + u.output * r.output) / MILLION;
+
+const NOTHING: Accounts = {
+  usage: NO_USAGE,
+  costUsd: 0,
+  simulated: false,
+  receipt: { modelCalls: 0, replayed: 0, repaid: 0, unanswered: 0, savedTokens: 0, savedUsd: 0 },
+};
+const plus = (a: number | null, b: number | null): number | null => (a === null || b === null ? null : a + b);
+
+export function addAccounts(a: Accounts, b: Accounts): Accounts {
+  const [r, s] = [a.receipt, b.receipt];
+  return {
+    usage: addUsage(a.usage, b.usage),
+    costUsd: plus(a.costUsd, b.costUsd),
+    simulated: a.simulated || b.simulated,
+    receipt: {
+      modelCalls: r.modelCalls + s.modelCalls,
+      replayed: r.replayed + s.replayed,
+      repaid: r.repaid + s.repaid,
+      unanswered: r.unanswered + s.unanswered,
+      savedTokens: r.savedTokens + s.savedTokens,
+      savedUsd: plus(r.savedUsd, s.savedUsd),
+    },
+  };
+}
+
+export const totalAccounts = (all: Iterable<Accounts>): Accounts => [...all].reduce(addAccounts, NOTHING);
+
+interface Answer {
+  readonly seq: number;
+  readonly usage: Usage;
+  readonly usd: number | null;
+}
+
+/** The accounts of one stream, from its raw events in order. */
+export function accountsOf(events: readonly RawEvent[], priceOf: PriceOf): Accounts {
+  let effective: Answer[] = [];
+  let accounts = NOTHING;
+  let asked: { stepId: string; digest: string; model: string } | null = null;
+  let starts = 0;
+  const paid = new Set<string>();
+  for (const { type, payload, seq } of events) {
+    if (type === "LlmCallStarted") {
+      if (asked !== null) accounts = addAccounts(accounts, count({ unanswered: 1 })); // the one before never ended
+      asked = { stepId: String(payload.stepId), digest: String(payload.requestDigest), model: String(payload.model) };
+    } else if (type === "LlmCallFailed") {
+      asked = null;
+      accounts = addAccounts(accounts, count({ unanswered: 1 }));
+    } else if (type === "LlmCallCompleted" && asked !== null) {
+      const usage = payload.usage as Usage;
+      const rates = priceOf(asked.model);
+      const cost = rates === null ? null : usd(usage, rates);
+      const place = `${asked.stepId} ${asked.digest}`;
+      const again = paid.has(place);
+      paid.add(place);
+      effective.push({ seq, usage, usd: cost });
+      accounts = addAccounts(accounts, {
+        usage,
+        costUsd: cost,
+        simulated: rates?.simulated ?? false,
+        receipt: { ...NOTHING.receipt, modelCalls: 1, repaid: again ? 1 : 0 },
+      });
+      asked = null;
+    } else if (type === "TaskStarted" && starts++ > 0) {
+      for (const answer of effective)
+        accounts = addAccounts(
+          accounts,
+          count({ replayed: 1, savedTokens: totalTokens(answer.usage), savedUsd: answer.usd }),
+        );
+    } else if (type === "StreamInvalidated") effective = effective.filter((a) => a.seq < Number(payload.fromSeq));
+  }
+  return accounts;
+}
+
+const count = (receipt: Partial<Receipt>): Accounts => ({ ...NOTHING, receipt: { ...NOTHING.receipt, ...receipt } });

@@ -1,0 +1,82 @@
+// A run whose code contradicts its log: the cut, or the refusal of one that would silently repeat an effect (I6b), or the end of a storm (I7).
+
+import { DEFER_MS } from "../core/limits.ts";
+import { planTick } from "../core/workflow/plan.ts";
+import type { Advance, Outcome } from "../core/workflow/schedule.ts";
+import { cutsByThisGeneration, stormProblem } from "./cut-storm.ts";
+import type { Worked } from "./deps.ts";
+import type { TickWork } from "./run-tick.ts";
+import { stepBack } from "./take-stream.ts";
+
+type Cut = Extract<Outcome, { type: "cut" }>;
+export type CutRun =
+  | { readonly type: "cut"; readonly advanced: Advance }
+  | { readonly type: "not"; readonly worked: Worked };
+
+/** A cut changes what comes after it, so another may follow in the same advance; each is one event. */
+const CUTS_IN_ONE_ADVANCE_MAX = 1_000;
+
+export async function cutRun(work: TickWork, first: Cut, again: () => Promise<Advance>): Promise<CutRun> {
+  const { deps, hint, writer, deployed } = work;
+  await writer.flush(); // what was absorbed stands, whatever becomes of the cut
+  if (cutsByThisGeneration(work.log, deployed.generation, work.now()) !== null) {
+    await writer.flush({ type: "release", afterMs: DEFER_MS, keepAttempts: true });
+    await stepBack(deps, hint, stormProblem(first.reason));
+    return { type: "not", worked: "deferred" };
+  }
+  const before = work.log.length;
+  const cuts: { type: "StreamInvalidated"; fromSeq: number; reason: string; generation: number }[] = [];
+  let cut = first;
+  for (let n = 0; n < CUTS_IN_ONE_ADVANCE_MAX; n++) {
+    const event = {
+      type: "StreamInvalidated",
+      fromSeq: cut.fromSeq,
+      reason: cut.reason,
+      generation: deployed.generation,
+    } as const;
+    cuts.push(event);
+    work.log.push({ ...event, seq: writer.next + cuts.length - 1, recordedAt: work.now() }); // not buffered before it is allowed
+    const advanced = await again();
+    if (advanced.outcome.type === "cut") {
+      cut = advanced.outcome;
+      continue;
+    }
+    const repeated = await wouldRepeat(work, advanced);
+    if (repeated.length > 0) {
+      work.log.length = before;
+      return { type: "not", worked: await waitForDecision(work, first, repeated) };
+    }
+    for (const allowed of cuts) writer.buffer(allowed);
+    return { type: "cut", advanced };
+  }
+  throw new Error(`more than ${CUTS_IN_ONE_ADVANCE_MAX} cuts in one advance`);
+}
+
+/** Completed calls with effects outside and no key, of tasks that the new plans don't take over: running the workflow on would make them again. */
+async function wouldRepeat(work: TickWork, advanced: Advance): Promise<string[]> {
+  const history = work.history();
+  const { agent, runId } = work.hint;
+  const digests = await work.deps.store.tasks.digests(agent, runId);
+  const { waves } = planTick(advanced.decisions, history, new Map(digests.map((d) => [d.taskId, d.digest])));
+  const claimed = new Set(waves.flatMap((w) => w.claimed));
+  const dropped = history.cutPlans.flatMap((p) => p.tasks).filter((id) => !history.taken.has(id) && !claimed.has(id));
+  return dropped.length === 0 ? [] : await work.deps.store.tasks.unrepeatable(agent, runId, [...new Set(dropped)]);
+}
+
+async function waitForDecision(work: TickWork, cut: Cut, calls: string[]): Promise<Worked> {
+  const { writer, deployed } = work;
+  const asked = work.log.findLast((e) => e.type === "CutRequested");
+  const known =
+    asked?.type === "CutRequested" && asked.fromSeq === cut.fromSeq && asked.generation === deployed.generation;
+  if (!known)
+    work.record({
+      type: "CutRequested",
+      fromSeq: cut.fromSeq,
+      reason: cut.reason,
+      generation: deployed.generation,
+      calls,
+    });
+  const { status } = await writer.flush({ type: "park", absorbed: writer.absorbed, wait: "cut", wakeAt: null });
+  if (status === "running") await writer.flush({ type: "release", afterMs: 0 });
+  return status === "running" ? "handedOver" : "parked";
+}

@@ -1,0 +1,65 @@
+// The steps of a workflow, run in the tick's worker: code of the author's with effects. Started is durable before it begins, its end when it is known.
+import { messageOf } from "../core/errors.ts";
+import type { RunEvent } from "../core/events.ts";
+import { jsonBytes, NotJson, toJson } from "../core/json.ts";
+import { PAYLOAD_MAX_BYTES, STEP_BACKOFF_MAX_MS, STEP_BACKOFF_MS } from "../core/limits.ts";
+import type { StepCall } from "../core/workflow/schedule.ts";
+import type { EngineDeps } from "./deps.ts";
+
+type StepEnd = Extract<RunEvent, { type: "StepCompleted" | "StepFailed" }>;
+
+/** A step's end without a time for the next try, which only the database's clock can give: `retryInMs` says how far off it is. */
+export interface StepResult {
+  readonly event: StepEnd;
+  readonly retryInMs: number | null;
+}
+
+/** Null when the interrupt came first. Never rejects. */
+export async function runStep(
+  deps: Pick<EngineDeps, "sleep">,
+  step: StepCall,
+  interrupt: AbortSignal,
+): Promise<StepResult | null> {
+  const stop = new AbortController();
+  const signal = AbortSignal.any([interrupt, stop.signal]);
+  const timedOut = deps.sleep(step.timeoutMs, signal).then((): StepResult | null => {
+    if (interrupt.aborted) return null;
+    return failed(step, "step.timeout", `step ${step.name} did not end within ${step.timeoutMs} ms`);
+  });
+  const running = (async (): Promise<StepResult> =>
+    completed(step, await step.fn({ idempotencyKey: step.idempotencyKey, signal })))();
+  try {
+    return await Promise.race([running, timedOut]);
+  } catch (thrown) {
+    return failed(step, "step.failed", `step ${step.name} failed: ${messageOf(thrown)}`);
+  } finally {
+    stop.abort();
+    running.catch(() => {});
+  }
+}
+
+/** The value as it is now: what a replay reads is what the workflow sees first (c11). */
+function completed(step: StepCall, returned: unknown): StepResult {
+  try {
+    const value = toJson(returned);
+    const bytes = jsonBytes(value);
+    if (bytes > PAYLOAD_MAX_BYTES)
+      return final(step, `step ${step.name} returned ${bytes} bytes, over the limit of ${PAYLOAD_MAX_BYTES} bytes`);
+    return { event: { type: "StepCompleted", op: step.seq, value }, retryInMs: null };
+  } catch (thrown) {
+    if (thrown instanceof NotJson) return final(step, `what step ${step.name} returned is not JSON: ${thrown.message}`);
+    throw thrown;
+  }
+}
+
+/** Trying again would give the same. */
+const final = (step: StepCall, message: string): StepResult => ({
+  event: { type: "StepFailed", op: step.seq, error: { code: "step.failed", message } },
+  retryInMs: null,
+});
+
+function failed(step: StepCall, code: "step.failed" | "step.timeout", message: string): StepResult {
+  const event: StepEnd = { type: "StepFailed", op: step.seq, error: { code, message } };
+  if (step.failures + 1 >= step.attempts) return { event, retryInMs: null };
+  return { event, retryInMs: Math.min(STEP_BACKOFF_MAX_MS, STEP_BACKOFF_MS * 2 ** step.failures) };
+}
