@@ -1,5 +1,5 @@
 // The messages that work travels by (I9). Losing one costs time, never truth: the stream's clock brings the guardian.
-import type { Hint, QueueName } from "../ports/queue.ts";
+import type { Hint, Outgoing, QueueName } from "../ports/queue.ts";
 import type { EngineDeps } from "./deps.ts";
 
 export const taskStream = (taskId: string): string => `task:${taskId}`;
@@ -16,26 +16,31 @@ export const hintOf = (agent: string, runId: string, streamId: string): Hint => 
   taskId: streamId === "run" ? null : streamId.slice("task:".length),
 });
 
-const dedupeKey = (hint: Hint, queue: QueueName): string =>
-  `${queue === "tasks-solo" ? "solo" : hint.taskId === null ? "tick" : "task"}-${hint.runId}-${hint.taskId ?? "run"}`;
+/** Longest delay of a message, as SQS has it; later times are the guardian's. */
+const DELAY_MAX_MS = 15 * 60_000;
+
+function outgoing(hint: Hint, how: { solo?: boolean; delayMs?: number; mark?: string }): Outgoing {
+  const queue: QueueName = how.solo ? "tasks-solo" : hint.taskId === null ? "ticks" : "tasks-short";
+  const dedupeKey = `${hint.runId}-${hint.taskId ?? "run"}${how.mark ?? ""}`; // keys are per queue
+  return { queue, hint, dedupeKey, ...(how.delayMs === undefined ? {} : { delayMs: how.delayMs }) };
+}
 
 /** Sends hints of both kinds to the queues they belong to. */
 export async function nudge(
   deps: Pick<EngineDeps, "queue">,
   hints: readonly Hint[],
-  how: { solo?: boolean; delayMs?: number } = {},
+  how: { solo?: boolean } = {},
 ): Promise<void> {
-  if (hints.length === 0) return;
-  await deps.queue.send(
-    hints.map((hint) => {
-      const queue: QueueName = how.solo ? "tasks-solo" : hint.taskId === null ? "ticks" : "tasks-short";
-      const delay = how.delayMs === undefined ? {} : { delayMs: how.delayMs };
-      return {
-        queue,
-        hint,
-        dedupeKey: `${dedupeKey(hint, queue)}${how.delayMs === undefined ? "" : "-later"}`,
-        ...delay,
-      };
-    }),
-  );
+  if (hints.length > 0) await deps.queue.send(hints.map((hint) => outgoing(hint, how)));
+}
+
+/** A hint that somebody else may take, a while later (I7). */
+export async function nudgeLater(deps: Pick<EngineDeps, "queue">, hint: Hint, delayMs: number): Promise<void> {
+  await deps.queue.send([outgoing(hint, { delayMs, mark: "-deferred" })]);
+}
+
+/** A hint for a due time, exact to about a second; without it the guardian's next pass would bring it. */
+export async function nudgeAt(deps: Pick<EngineDeps, "queue">, hint: Hint, dueAt: number, now: number): Promise<void> {
+  const delayMs = Math.max(0, Math.ceil(dueAt - now));
+  if (delayMs <= DELAY_MAX_MS) await deps.queue.send([outgoing(hint, { delayMs, mark: `-at-${dueAt}` })]);
 }

@@ -13,7 +13,7 @@ import type { Lease, Outcome, TaskSpec } from "../ports/store.ts";
 import { cutsByThisGeneration, stormProblem } from "./cut-storm.ts";
 import type { Circumstances, EngineDeps, Worked } from "./deps.ts";
 import { nudge, streamOf } from "./hints.ts";
-import { createStreamWriter, LeaseLost, type StreamWriter } from "./stream-writer.ts";
+import { createStreamWriter, giveUp, type StreamWriter } from "./stream-writer.ts";
 import { giveBack, stepBack, takeStream } from "./take-stream.ts";
 import { askStep, toolStep } from "./task-steps.ts";
 
@@ -63,8 +63,7 @@ export async function runTask(
       crashLoop: taken.crashLoop,
     });
   } catch (thrown) {
-    if (thrown instanceof LeaseLost) return "lost";
-    throw thrown;
+    return await giveUp(thrown, writer, (error) => endFailed(deps, hint, writer, error));
   } finally {
     writer.close();
   }

@@ -20,9 +20,9 @@ import type { Outcome, PlannedWave, Wait } from "../ports/store.ts";
 import { absorb } from "./absorb.ts";
 import { cutRun } from "./cut-run.ts";
 import type { Circumstances, EngineDeps, Worked } from "./deps.ts";
-import { nudge, streamOf, taskStream } from "./hints.ts";
+import { nudge, nudgeAt, streamOf, taskStream } from "./hints.ts";
 import { runStep, type StepResult } from "./run-steps.ts";
-import { createStreamWriter, LeaseLost, type StreamWriter } from "./stream-writer.ts";
+import { createStreamWriter, giveUp, type StreamWriter } from "./stream-writer.ts";
 import { giveBack, stepBack, takeStream } from "./take-stream.ts";
 
 /** What the parts of one tick share. */
@@ -144,9 +144,10 @@ function prepare(work: TickWork): Prepared {
 }
 
 async function rounds(work: TickWork, execution: Execution<Json>, clock: { now: number }): Promise<Worked> {
-  const running = new Map<number, Promise<void>>();
+  const steps: Steps = { running: new Map(), finished: [] };
   let complete: readonly number[] = [];
   for (;;) {
+    for (const result of steps.finished.splice(0)) work.record(stepEnd(result, clock.now));
     const cancelled = await absorb(work, complete);
     if (cancelled !== null) return await endRun(work, { type: "RunCancelled", ...cancelled });
     let advanced = await advanceOnce(work, execution);
@@ -160,16 +161,16 @@ async function rounds(work: TickWork, execution: Execution<Json>, clock: { now: 
     if (outcome.type === "completed" || outcome.type === "failed") return await finish(work, outcome);
     if (outcome.type === "cut") throw new Error("a cut is never the last word of an advance");
     complete = await dispatch(work, waves);
-    startSteps(work, outcome.steps, running);
+    startSteps(work, outcome.steps, steps);
     if (complete.length > 0) continue;
-    if (running.size > 0) {
-      await Promise.race([...running.values(), work.writer.heard()]);
+    if (steps.running.size > 0) {
+      await Promise.race([...steps.running.values(), work.writer.heard()]);
     } else {
       if (outcome.foreign()) return await endRun(work, { type: "RunFailed", error: FOREIGN_AWAIT });
       const worked = await park(work, outcome);
       if (worked !== null) return worked;
     }
-    if (running.size === 0 && mustHandOver(work)) return await handOver(work);
+    if (steps.running.size === 0 && steps.finished.length === 0 && mustHandOver(work)) return await handOver(work);
     clock.now = await work.deps.store.streams.now();
   }
 }
@@ -205,27 +206,30 @@ async function dispatch(work: TickWork, waves: readonly PlannedWave[]): Promise<
   return complete;
 }
 
-function startSteps(work: TickWork, steps: readonly StepCall[], running: Map<number, Promise<void>>): void {
-  for (const step of steps) {
+/** Results wait until a round begins: decisions name events by their place in the log, so nothing may be recorded while a round decides. */
+interface Steps {
+  readonly running: Map<number, Promise<void>>;
+  readonly finished: StepResult[];
+}
+
+function startSteps(work: TickWork, calls: readonly StepCall[], { running, finished }: Steps): void {
+  for (const step of calls) {
     if (
       running.has(step.seq) ||
       running.size >= STEPS_PARALLEL_MAX ||
       (step.retryAt !== null && step.retryAt > work.now())
     )
       continue;
-    const done = runStep(work.deps, step, work.writer.interrupt).then(async (result) => {
-      if (result !== null) await recordStep(work, result);
+    const done = runStep(work.deps, step, work.writer.interrupt).then((result) => {
+      if (result !== null) finished.push(result);
       running.delete(step.seq);
     });
-    done.catch(() => {}); // looked at by the race
     running.set(step.seq, done);
   }
 }
 
-async function recordStep(work: TickWork, { event, retryInMs }: StepResult): Promise<void> {
-  const retryAt = retryInMs === null ? {} : { retryAt: Math.ceil((await work.deps.store.streams.now()) + retryInMs) };
-  work.record({ ...event, ...retryAt });
-}
+const stepEnd = ({ event, retryInMs }: StepResult, now: number): RunEvent =>
+  retryInMs === null ? event : { ...event, retryAt: Math.ceil(now + retryInMs) };
 
 /** Null: a fact came, or there is more to do at once; another round. */
 async function park(work: TickWork, outcome: Advanced & { type: "blocked" }): Promise<Worked | null> {
@@ -240,7 +244,9 @@ async function park(work: TickWork, outcome: Advanced & { type: "blocked" }): Pr
       : "timer";
   const wakeAt = times.length === 0 ? null : Math.min(...times);
   const { status } = await work.writer.flush({ type: "park", absorbed: work.writer.absorbed, wait, wakeAt });
-  return status === "running" ? null : "parked";
+  if (status === "running") return null;
+  if (wakeAt !== null) await nudgeAt(work.deps, work.hint, wakeAt, work.now());
+  return "parked";
 }
 
 /** Tasks of cut plans that no plan has claimed stop at their next step, until one does or the run ends. */

@@ -1,8 +1,10 @@
 // One writer of one stream, for as long as its lease lasts (I2). Events gather in a buffer and travel together; what must be durable before an effect
 // is flushed before it (I4). At most one append is outstanding, because a writer awaits its own.
+import { type ErrorInfo, TorenError } from "../core/errors.ts";
 import type { InboxItem } from "../core/events.ts";
+import { GRACE_MS } from "../core/limits.ts";
 import type { Appended, Lease, NewEvent, Next, Plan, Planned } from "../ports/store.ts";
-import type { EngineDeps } from "./deps.ts";
+import type { EngineDeps, Worked } from "./deps.ts";
 
 /** Somebody else has the stream. Its former writer stops without a word: whatever it would say is refused (I12). */
 export class LeaseLost extends Error {
@@ -33,6 +35,8 @@ export interface StreamWriter {
   heard(): Promise<void>;
   /** Facts absorbed by what was buffered so far: what a park is conditional on (I10). */
   readonly absorbed: number;
+  /** Forgets what is buffered. */
+  drop(): void;
   close(): void;
 }
 
@@ -121,9 +125,33 @@ export function createStreamWriter(deps: EngineDeps, lease: Lease, head: number,
         interrupt.signal.addEventListener("abort", () => resolve(), { once: true });
         if (inboxSeq > absorbed || interrupt.signal.aborted) resolve();
       }),
+    drop: () => {
+      buffered = [];
+    },
     close: () => {
       release();
       interrupt.abort();
     },
   };
+}
+
+/**
+ * What becomes of a stream whose writer can't go on. A lost lease is nobody's fault; a value that can't be recorded ends the stream with that reason
+ * (trying again would give the same); anything else lets go of the stream at once, uncounted as progress, and reaches the handler, which retries.
+ */
+export async function giveUp(
+  thrown: unknown,
+  writer: StreamWriter,
+  end: (error: ErrorInfo) => Promise<Worked>,
+): Promise<Worked> {
+  if (thrown instanceof LeaseLost) return "lost";
+  try {
+    writer.drop();
+    if (thrown instanceof TorenError && thrown.code === "payload.too_large") return await end(thrown.info);
+    await writer.flush({ type: "release", afterMs: GRACE_MS, keepAttempts: true });
+  } catch (again) {
+    if (again instanceof LeaseLost) return "lost";
+    // the lease runs out by itself
+  }
+  throw thrown;
 }

@@ -7,7 +7,7 @@ import type { Deployed } from "../ports/agents.ts";
 import type { Hint } from "../ports/queue.ts";
 import type { Lease } from "../ports/store.ts";
 import type { Circumstances, EngineDeps, Worked } from "./deps.ts";
-import { nudge, streamOf } from "./hints.ts";
+import { nudge, nudgeLater, streamOf } from "./hints.ts";
 
 export type Taken =
   | { readonly type: "taken"; readonly lease: Lease; readonly deployed: Deployed; readonly crashLoop: ErrorInfo | null }
@@ -72,5 +72,5 @@ export async function giveBack(deps: EngineDeps, lease: Lease, afterMs: number):
 export async function stepBack(deps: EngineDeps, hint: Hint, problem: ErrorInfo): Promise<void> {
   deps.log.warn("stream left alone", { agent: hint.agent, runId: hint.runId, taskId: hint.taskId, code: problem.code });
   await deps.store.watch.defer(streamOf(hint), problem, DEFER_MS);
-  await nudge(deps, [hint], { delayMs: DEFER_MS });
+  await nudgeLater(deps, hint, DEFER_MS);
 }
