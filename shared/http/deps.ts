@@ -1,5 +1,6 @@
 // What the routes need: the use cases bound to their engine, a few reads, and who may ask. Composed by local/compose.ts; on AWS by functions/aws.ts.
 import type { Told } from "../engine/cancel-run.ts";
+import type { RunView } from "../engine/read-run.ts";
 import type { Started, StartRequest } from "../engine/start-run.ts";
 import type { Agents } from "../ports/agents.ts";
 import type { Files } from "../ports/files.ts";
@@ -11,16 +12,16 @@ export interface RunRef {
   readonly runId: string;
 }
 
-export interface UseCases<View> {
+export interface UseCases {
   startRun(request: StartRequest): Promise<Started>;
   cancelRun(request: RunRef & { readonly reason: string }): Promise<Told>;
   resumeRun(request: RunRef): Promise<Told>;
   /** Null: no such run. */
-  readRun(request: RunRef): Promise<View | null>;
+  readRun(request: RunRef): Promise<RunView | null>;
 }
 
-export interface HttpDeps<View = unknown> {
-  readonly useCases: UseCases<View>;
+export interface HttpDeps {
+  readonly useCases: UseCases;
   readonly store: {
     readonly runs: Pick<Store["runs"], "agentOf" | "list" | "streams">;
     readonly streams: Pick<Store["streams"], "read">;

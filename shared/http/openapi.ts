@@ -3,7 +3,8 @@ import * as z from "zod";
 import { ERRORS } from "../core/errors.ts";
 import { EVENTS_WAIT_MAX_MS, FILE_MAX_BYTES, RUNS_PAGE, RUNS_PAGE_MAX } from "../core/limits.ts";
 import { STATUS } from "./problems.ts";
-import { cancellation, newRun, RUN_STATUSES } from "./runs.ts";
+import { RUN_STATUSES, run, runSummary } from "./run-json.ts";
+import { cancellation, newRun } from "./runs.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -20,10 +21,12 @@ const object = (properties: Readonly<Record<string, Schema>>, optional: readonly
   properties,
   required: Object.keys(properties).filter((key) => !optional.includes(key)),
 });
-const body = (schema: z.ZodType): Schema => {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
+const schemaOf = (schema: z.ZodType, io: "input" | "output"): Schema => {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: "any" });
   return rest;
 };
+const body = (schema: z.ZodType): Schema => schemaOf(schema, "input");
+const answer = (schema: z.ZodType): Schema => schemaOf(schema, "output");
 
 const schemas: Readonly<Record<string, Schema>> = {
   Problem: object(
@@ -38,19 +41,9 @@ const schemas: Readonly<Record<string, Schema>> = {
     },
     ["errors"],
   ),
-  Error: object({ code: text, message: text }),
   RunStatus: { ...text, enum: RUN_STATUSES },
-  RunSummary: object({
-    runId: text,
-    agent: text,
-    process: text,
-    status: ref("RunStatus"),
-    error: nullable(ref("Error")),
-    generation: count,
-    createdAt: time,
-    endedAt: nullable(time),
-  }),
-  Run: { allOf: [ref("RunSummary")] },
+  RunSummary: answer(runSummary),
+  Run: answer(run),
   Event: object(
     {
       stream: { ...text, description: "`run`, or `task:<taskId>`." },

@@ -5,10 +5,10 @@ import { TorenError } from "../core/errors.ts";
 import { EVENTS_WAIT_MAX_MS, REQUEST_BODY_BYTES, RUNS_PAGE, RUNS_PAGE_MAX } from "../core/limits.ts";
 import { json } from "../core/messages.ts";
 import type { Told } from "../engine/cancel-run.ts";
-import type { RunRow } from "../ports/store.ts";
 import { check, readJson } from "./body.ts";
 import type { HttpDeps } from "./deps.ts";
 import { readPage } from "./events-page.ts";
+import { RUN_STATUSES, runJson, summaryJson } from "./run-json.ts";
 
 const MESSAGE_MAX_CHARS = 1_000;
 const FILES_MAX = 1_000;
@@ -20,17 +20,6 @@ export const newRun = z.strictObject({
   input: json,
   files: z.array(z.string().min(1).max(200)).max(FILES_MAX).default([]),
 });
-
-export const RUN_STATUSES = [
-  "created",
-  "running",
-  "waitingCut",
-  "waitingTimer",
-  "waitingRetry",
-  "completed",
-  "failed",
-  "cancelled",
-] as const;
 
 /** RFC draft idempotency-key: printable ASCII, so that it survives every proxy. */
 const idempotencyKey = z.string().regex(/^[\x21-\x7e]{1,200}$/, "1 to 200 printable ASCII characters without spaces");
@@ -67,26 +56,14 @@ export async function listRuns(c: Context, deps: HttpDeps): Promise<Response> {
     ...(query.status === undefined ? {} : { status: query.status }),
     ...(query.cursor === undefined ? {} : { before: query.cursor }),
   });
-  return c.json({ runs: page.runs.map(summary), next: page.next });
+  return c.json({ runs: page.runs.map(summaryJson), next: page.next });
 }
-
-/** A run in a list: without its input and output, which may be large. */
-const summary = (run: RunRow) => ({
-  runId: run.runId,
-  agent: run.agent,
-  process: run.process,
-  status: run.status,
-  error: run.error,
-  generation: run.generation,
-  createdAt: new Date(run.createdAt).toISOString(),
-  endedAt: run.endedAt === null ? null : new Date(run.endedAt).toISOString(),
-});
 
 export async function getRun(c: Context, deps: HttpDeps): Promise<Response> {
   const ref = await findRun(c, deps);
   const view = await deps.useCases.readRun(ref);
   if (view === null) throw unknownRun(ref.runId);
-  return c.json(view);
+  return c.json(runJson(view));
 }
 
 const flag = z

@@ -1,0 +1,127 @@
+// A client of the HTTP API: the only way the CLI reaches runs.
+import { ERRORS, type ErrorCode, messageOf, TorenError } from "../../shared/core/errors.ts";
+import type { Json } from "../../shared/core/json.ts";
+import type { Page } from "../../shared/http/events-page.ts";
+import type { Problem } from "../../shared/http/problems.ts";
+import type { RunJson, RunSummary } from "../../shared/http/run-json.ts";
+import type { FileInfo } from "../../shared/ports/files.ts";
+
+export interface AgentJson {
+  readonly name: string;
+  readonly description: string;
+  readonly generation: number;
+  readonly processes: readonly string[];
+  readonly roles: readonly { readonly name: string; readonly model: string; readonly tools: readonly string[] }[];
+}
+
+export interface NewRun {
+  readonly agent: string;
+  readonly process?: string;
+  readonly input: Json;
+  readonly files: readonly string[];
+}
+
+/** Every method rejects with a TorenError: what the server said, or `server.unreachable`. */
+export interface Api {
+  readonly url: string;
+  healthy(): Promise<boolean>;
+  agents(): Promise<readonly AgentJson[]>;
+  addFile(name: string, mediaType: string, content: Uint8Array<ArrayBuffer>): Promise<FileInfo>;
+  /** Safe to repeat under the same key. */
+  start(run: NewRun, idempotencyKey: string): Promise<{ readonly runId: string; readonly agent: string }>;
+  list(
+    query: Readonly<Record<string, string>>,
+  ): Promise<{ readonly runs: readonly RunSummary[]; readonly next: string | null }>;
+  run(runId: string): Promise<RunJson>;
+  events(runId: string, query: Readonly<Record<string, string>>, signal?: AbortSignal): Promise<Page>;
+  cancel(runId: string, reason?: string): Promise<void>;
+  resume(runId: string): Promise<void>;
+}
+
+/** Longer than any long poll, so that only a dead server meets it. */
+const REQUEST_TIMEOUT_MS = 60_000;
+const HEALTH_TIMEOUT_MS = 2_000;
+
+export function createApi(url: string, key: string): Api {
+  const base = url.replace(/\/+$/, "");
+  const ask = async <T>(path: string, init: RequestInit = {}): Promise<T> => {
+    const headers = { authorization: `Bearer ${key}`, ...(init.headers as Record<string, string> | undefined) };
+    const timeout = AbortSignal.timeout(REQUEST_TIMEOUT_MS);
+    const signal = init.signal ? AbortSignal.any([timeout, init.signal]) : timeout;
+    return answerOf<T>(base, () => fetch(`${base}${path}`, { ...init, headers, signal }));
+  };
+  const post = <T>(path: string, body: unknown, headers: Record<string, string> = {}): Promise<T> =>
+    ask<T>(path, {
+      method: "POST",
+      body: JSON.stringify(body),
+      headers: { "content-type": "application/json", ...headers },
+    });
+  const of = (runId: string): string => `/runs/${encodeURIComponent(runId)}`;
+
+  return {
+    url: base,
+    healthy: () => isHealthy(base),
+    agents: async () => (await ask<{ agents: AgentJson[] }>("/agents")).agents,
+    addFile: (name, mediaType, content) =>
+      ask(`/files?name=${encodeURIComponent(name)}`, {
+        method: "POST",
+        body: content,
+        headers: { "content-type": mediaType },
+      }),
+    start: (run, idempotencyKey) => post("/runs", run, { "idempotency-key": idempotencyKey }),
+    list: (query) => ask(`/runs?${new URLSearchParams(query)}`),
+    run: (runId) => ask(of(runId)),
+    events: (runId, query, signal) =>
+      ask(`${of(runId)}/events?${new URLSearchParams(query)}`, signal ? { signal } : {}),
+    cancel: async (runId, reason) => void (await post(`${of(runId)}/cancel`, reason === undefined ? {} : { reason })),
+    resume: async (runId) => void (await post(`${of(runId)}/resume`, {})),
+  };
+}
+
+export async function isHealthy(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(`${url.replace(/\/+$/, "")}/healthz`, {
+      signal: AbortSignal.timeout(HEALTH_TIMEOUT_MS),
+    });
+    return response.ok && ((await response.json()) as { status?: string }).status === "ok";
+  } catch {
+    return false;
+  }
+}
+
+async function answerOf<T>(base: string, send: () => Promise<Response>): Promise<T> {
+  let response: Response;
+  let text: string;
+  try {
+    response = await send();
+    text = await response.text();
+  } catch (e) {
+    throw new TorenError("server.unreachable", `No server answers at ${base} (${reasonOf(e)}).`, { cause: e });
+  }
+  const body = parse(text);
+  if (response.ok && body !== undefined) return body as T;
+  throw failureOf(base, response, body);
+}
+
+/** What node's fetch hides below "fetch failed". */
+function reasonOf(thrown: unknown): string {
+  const cause = thrown instanceof Error ? thrown.cause : undefined;
+  if (cause instanceof Error) return "code" in cause ? String(cause.code) : messageOf(cause);
+  return messageOf(thrown);
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function failureOf(base: string, response: Response, body: unknown): TorenError {
+  const problem = typeof body === "object" && body !== null ? (body as Partial<Problem>) : {};
+  const { code, detail } = problem;
+  if (code !== undefined && code in ERRORS) return new TorenError(code as ErrorCode, detail ?? `${response.status}`);
+  const said = detail ?? `it answered ${response.status} without a problem of ours`;
+  return new TorenError("server.unreachable", `What answers at ${base} isn't a Toren server of this version: ${said}.`);
+}

@@ -1,0 +1,74 @@
+// Where a command reads and writes: injected, so that commands can be called in a test as they are on a terminal.
+
+export interface Output {
+  write(text: string): void;
+  /** Null: a pipe or a file, where nothing may move or be coloured. */
+  readonly size: () => { readonly columns: number; readonly rows: number } | null;
+  readonly colour: boolean;
+}
+
+export interface Terminal {
+  readonly out: Output;
+  readonly err: Output;
+  readonly env: NodeJS.ProcessEnv;
+  readonly workingFolder: string;
+  /** All of the standard input, as UTF-8. */
+  readInput(): Promise<string>;
+  /** Aborts at the first Ctrl-C or SIGTERM; the second ends the process. */
+  readonly interrupted: AbortSignal;
+}
+
+const INPUT_MAX_BYTES = 64 * 1024 * 1024;
+
+function outputTo(stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv): Output {
+  const live = stream.isTTY === true && env.TERM !== "dumb";
+  return {
+    write: (text) => void stream.write(text),
+    size: () => (live ? { columns: stream.columns ?? 80, rows: stream.rows ?? 24 } : null),
+    colour: live && !env.NO_COLOR,
+  };
+}
+
+export function processTerminal(): Terminal {
+  const interruption = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    process.on(signal, () => {
+      if (interruption.signal.aborted) process.exit(signal === "SIGINT" ? 130 : 143);
+      interruption.abort(signal);
+    });
+  }
+  // A reader that went away (`toren jobs list | head -1`) is no error.
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on("error", (e: NodeJS.ErrnoException) => process.exit(e.code === "EPIPE" ? 0 : 1));
+  }
+  return {
+    out: outputTo(process.stdout, process.env),
+    err: outputTo(process.stderr, process.env),
+    env: process.env,
+    workingFolder: process.cwd(),
+    interrupted: interruption.signal,
+    readInput: async () => {
+      const chunks: Buffer[] = [];
+      let bytes = 0;
+      for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
+        bytes += chunk.length;
+        if (bytes > INPUT_MAX_BYTES) throw new Error(`the standard input is over ${INPUT_MAX_BYTES} bytes`);
+        chunks.push(chunk);
+      }
+      return Buffer.concat(chunks).toString("utf8");
+    },
+  };
+}
+
+/** What a model or a user wrote, for a terminal: it can't move the cursor, set colours or hide text there. */
+export const printable = (text: string): string =>
+  text.replace(/[^\P{Cc}\n\t]/gu, "\u{FFFD}").replace(/[\u202a-\u202e\u2066-\u2069]/g, "\u{FFFD}");
+
+/** The same on one line. */
+export const oneLine = (text: string): string => printable(text).replace(/\s+/g, " ").trim();
+
+/** At most `width` characters. */
+export function cut(text: string, width: number): string {
+  const characters = [...text];
+  return characters.length <= width ? text : `${characters.slice(0, Math.max(0, width - 1)).join("")}…`;
+}

@@ -1,0 +1,115 @@
+// What GET /runs and GET /runs/{runId} answer with: the engine's view in a client's form. The schemas are the API's description and the CLI's types.
+import * as z from "zod";
+import { json, usage } from "../core/messages.ts";
+import type { RunView, TaskView } from "../engine/read-run.ts";
+import type { RunRow } from "../ports/store.ts";
+
+export const RUN_STATUSES = [
+  "created",
+  "running",
+  "waitingCut",
+  "waitingTimer",
+  "waitingRetry",
+  "completed",
+  "failed",
+  "cancelled",
+] as const;
+
+const time = z.string().meta({ format: "date-time" });
+const count = z.int().nonnegative();
+const error = z.object({ code: z.string(), message: z.string() });
+const usd = z.number().nullable().meta({ description: "US dollars; null: a model's price isn't known." });
+
+const accounts = {
+  usage,
+  costUsd: usd,
+  simulated: z.boolean().meta({ description: "A price in it is made up: rule-based and scripted models." }),
+  receipt: z.object({
+    modelCalls: count.meta({ description: "Answers on record, each paid once." }),
+    replayed: count.meta({ description: "Recorded answers that a resumed task used again instead of asking." }),
+    repaid: count.meta({ description: "Answers paid although the same was on record." }),
+    unanswered: count.meta({ description: "Questions sent whose answer was never recorded." }),
+    savedTokens: count,
+    savedUsd: usd,
+  }),
+};
+
+export const runSummary = z.object({
+  runId: z.string(),
+  agent: z.string(),
+  process: z.string(),
+  status: z.enum(RUN_STATUSES),
+  error: error.nullable(),
+  generation: count.meta({ description: "Of the agent's code that started it." }),
+  createdAt: time,
+  endedAt: time.nullable(),
+});
+export type RunSummary = z.infer<typeof runSummary>;
+
+const wait = z.enum(["wave", "timer", "retry", "cut", "claim"]).nullable().meta({ description: "What it waits for." });
+const problem = error.nullable().meta({ description: "Why its writer last stepped back without writing." });
+
+const task = z.object({
+  taskId: z.string(),
+  role: z.string().nullable(),
+  status: z.enum(["ready", "running", "parked", "ended"]),
+  outcome: z.enum(["completed", "failed", "cancelled"]).nullable(),
+  wait,
+  wakeAt: time.nullable(),
+  problem,
+  ...accounts,
+});
+export type TaskJson = z.infer<typeof task>;
+
+export const run = runSummary.extend({
+  input: json,
+  output: json.nullable(),
+  wait,
+  problem,
+  reason: z.string().nullable().meta({ description: "The first thing to look at, and what to do." }),
+  waves: z.array(z.object({ wave: z.int(), tasks: z.array(task) })),
+  ...accounts,
+});
+export type RunJson = z.infer<typeof run>;
+
+const rfc3339 = (ms: number): string => new Date(ms).toISOString();
+
+/** A run in a list: without its input and output, which may be large. */
+export const summaryJson = (row: RunRow): RunSummary => ({
+  runId: row.runId,
+  agent: row.agent,
+  process: row.process,
+  status: row.status,
+  error: row.error,
+  generation: row.generation,
+  createdAt: rfc3339(row.createdAt),
+  endedAt: row.endedAt === null ? null : rfc3339(row.endedAt),
+});
+
+export const runJson = (view: RunView): RunJson => ({
+  ...summaryJson(view.run),
+  input: view.run.input,
+  output: view.run.output,
+  wait: view.wait,
+  problem: view.problem,
+  reason: view.reason,
+  usage: view.usage,
+  costUsd: view.costUsd,
+  simulated: view.simulated,
+  receipt: view.receipt,
+  waves: view.waves.map((wave) => ({ wave: wave.wave, tasks: wave.tasks.map(taskJson) })),
+});
+
+const taskJson = (t: TaskView): TaskJson => ({
+  taskId: t.taskId,
+  role: t.role,
+  status: t.status,
+  outcome: t.outcome,
+  wait: t.wait,
+  wakeAt: t.wakeAt === null ? null : rfc3339(t.wakeAt),
+  problem: t.problem,
+  usage: t.usage,
+  costUsd: t.costUsd,
+  simulated: t.simulated,
+  receipt: t.receipt,
+});
