@@ -2,7 +2,7 @@
 import { messageOf } from "../core/errors.ts";
 import type { RunEvent } from "../core/events.ts";
 import { jsonBytes, NotJson, toJson } from "../core/json.ts";
-import { PAYLOAD_MAX_BYTES, STEP_BACKOFF_MAX_MS, STEP_BACKOFF_MS } from "../core/limits.ts";
+import { PAYLOAD_MAX_BYTES, STEP_BACKOFF_MAX_MS, STEP_BACKOFF_MS, STEPS_PARALLEL_MAX } from "../core/limits.ts";
 import type { StepCall } from "../core/workflow/schedule.ts";
 import type { EngineDeps } from "./deps.ts";
 
@@ -13,6 +13,35 @@ export interface StepResult {
   readonly event: StepEnd;
   readonly retryInMs: number | null;
 }
+
+/** Results wait until a round begins: decisions name events by their place in the log, so nothing may be recorded while a round decides. */
+export interface Steps {
+  readonly running: Map<number, Promise<void>>;
+  readonly finished: StepResult[];
+}
+
+/** Starts those whose turn it is and that aren't under way, as many as may run at once. */
+export function startSteps(
+  deps: Pick<EngineDeps, "sleep">,
+  calls: readonly StepCall[],
+  { running, finished }: Steps,
+  now: number,
+  interrupt: AbortSignal,
+): void {
+  for (const step of calls) {
+    if (running.has(step.seq) || running.size >= STEPS_PARALLEL_MAX || (step.retryAt !== null && step.retryAt > now))
+      continue;
+    const done = runStep(deps, step, interrupt).then((result) => {
+      if (result !== null) finished.push(result);
+      running.delete(step.seq);
+    });
+    running.set(step.seq, done);
+  }
+}
+
+/** The event, with the time of the next try by the database's clock (I8). */
+export const stepEnd = ({ event, retryInMs }: StepResult, now: number): StepEnd =>
+  retryInMs === null || event.type === "StepCompleted" ? event : { ...event, retryAt: Math.ceil(now + retryInMs) };
 
 /** Null when the interrupt came first. Never rejects. */
 export async function runStep(

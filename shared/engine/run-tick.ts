@@ -3,7 +3,7 @@
 import type { ErrorInfo } from "../core/errors.ts";
 import { type Fact, inboxCursor, parseRunEvents, type Recorded, type RunEvent } from "../core/events.ts";
 import type { Json } from "../core/json.ts";
-import { DEFER_MS, OPERATIONS_MAX, STEP_RESERVE_MS, STEPS_PARALLEL_MAX } from "../core/limits.ts";
+import { DEFER_MS, OPERATIONS_MAX, STEP_RESERVE_MS } from "../core/limits.ts";
 import { FOREIGN_AWAIT } from "../core/workflow/ending.ts";
 import { foldRun, type RunHistory } from "../core/workflow/fold.ts";
 import { planTick } from "../core/workflow/plan.ts";
@@ -21,7 +21,7 @@ import { absorb } from "./absorb.ts";
 import { cutRun } from "./cut-run.ts";
 import type { Circumstances, EngineDeps, Worked } from "./deps.ts";
 import { nudge, nudgeAt, streamOf, taskStream } from "./hints.ts";
-import { runStep, type StepResult } from "./run-steps.ts";
+import { type Steps, startSteps, stepEnd } from "./run-steps.ts";
 import { createStreamWriter, giveUp, type StreamWriter } from "./stream-writer.ts";
 import { giveBack, stepBack, takeStream } from "./take-stream.ts";
 
@@ -67,8 +67,7 @@ export async function runTick(deps: EngineDeps, hint: Hint, at: Circumstances): 
       ? await rounds(work, prepared.execution, clock)
       : await endRun(work, { type: "RunFailed", error: prepared.error });
   } catch (thrown) {
-    if (thrown instanceof LeaseLost) return "lost";
-    throw thrown;
+    return await giveUp(thrown, writer, (error) => endRun(work, { type: "RunFailed", error }));
   } finally {
     writer.close();
   }
@@ -144,6 +143,7 @@ function prepare(work: TickWork): Prepared {
 }
 
 async function rounds(work: TickWork, execution: Execution<Json>, clock: { now: number }): Promise<Worked> {
+  const { deps, writer } = work;
   const steps: Steps = { running: new Map(), finished: [] };
   let complete: readonly number[] = [];
   for (;;) {
@@ -161,17 +161,17 @@ async function rounds(work: TickWork, execution: Execution<Json>, clock: { now: 
     if (outcome.type === "completed" || outcome.type === "failed") return await finish(work, outcome);
     if (outcome.type === "cut") throw new Error("a cut is never the last word of an advance");
     complete = await dispatch(work, waves);
-    startSteps(work, outcome.steps, steps);
+    startSteps(deps, outcome.steps, steps, clock.now, writer.interrupt);
     if (complete.length > 0) continue;
     if (steps.running.size > 0) {
-      await Promise.race([...steps.running.values(), work.writer.heard()]);
+      await Promise.race([...steps.running.values(), writer.heard()]);
     } else {
       if (outcome.foreign()) return await endRun(work, { type: "RunFailed", error: FOREIGN_AWAIT });
       const worked = await park(work, outcome);
       if (worked !== null) return worked;
     }
     if (steps.running.size === 0 && steps.finished.length === 0 && mustHandOver(work)) return await handOver(work);
-    clock.now = await work.deps.store.streams.now();
+    clock.now = await deps.store.streams.now();
   }
 }
 
@@ -205,31 +205,6 @@ async function dispatch(work: TickWork, waves: readonly PlannedWave[]): Promise<
   );
   return complete;
 }
-
-/** Results wait until a round begins: decisions name events by their place in the log, so nothing may be recorded while a round decides. */
-interface Steps {
-  readonly running: Map<number, Promise<void>>;
-  readonly finished: StepResult[];
-}
-
-function startSteps(work: TickWork, calls: readonly StepCall[], { running, finished }: Steps): void {
-  for (const step of calls) {
-    if (
-      running.has(step.seq) ||
-      running.size >= STEPS_PARALLEL_MAX ||
-      (step.retryAt !== null && step.retryAt > work.now())
-    )
-      continue;
-    const done = runStep(work.deps, step, work.writer.interrupt).then((result) => {
-      if (result !== null) finished.push(result);
-      running.delete(step.seq);
-    });
-    running.set(step.seq, done);
-  }
-}
-
-const stepEnd = ({ event, retryInMs }: StepResult, now: number): RunEvent =>
-  retryInMs === null ? event : { ...event, retryAt: Math.ceil(now + retryInMs) };
 
 /** Null: a fact came, or there is more to do at once; another round. */
 async function park(work: TickWork, outcome: Advanced & { type: "blocked" }): Promise<Worked | null> {
