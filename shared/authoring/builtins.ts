@@ -2,6 +2,7 @@
 // contract (I6): a word changed here cuts every run that uses them.
 import { setImmediate } from "node:timers/promises";
 import * as z from "zod";
+import { TorenError } from "../core/errors.ts";
 import type { Json } from "../core/json.ts";
 import {
   READ_LINE_CHARS,
@@ -13,7 +14,7 @@ import {
   SEARCH_RESULTS_MAX,
   SEARCH_TURN_LINES,
 } from "../core/limits.ts";
-import { linesOf, NotText, sliceText } from "../core/text-files.ts";
+import { linesOf, sliceText } from "../core/text-files.ts";
 import type { ToolContext, ToolDefinition } from "../ports/agents.ts";
 import type { FileInfo } from "../ports/files.ts";
 import { type Hit, parseQuery, Search } from "./search.ts";
@@ -133,7 +134,7 @@ async function readable(ctx: ToolContext, id: string): Promise<string[] | null> 
     const text = await ctx.files.text(id);
     return text === null ? null : linesOf(text);
   } catch (thrown) {
-    if (thrown instanceof NotText) return null;
+    if (thrown instanceof TorenError && thrown.code === "file.unknown") return null;
     throw thrown;
   }
 }

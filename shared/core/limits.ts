@@ -71,6 +71,8 @@ export const READ_RESULT_CHARS = 64_000;
 export const SEARCH_TURN_LINES = 20_000;
 /** How long an agent's modules may take to load (they can await at their top level). */
 export const AGENT_LOAD_MS = 30_000;
+/** Bundles of agents that nobody has loaded for so long are deleted. */
+export const BUNDLE_KEEP_MS = 7 * 24 * 60 * 60_000;
 /** A burst of changes to an agent's files (an editor, a checkout) is one reload. */
 export const RELOAD_DEBOUNCE_MS = 100;
 export const MODEL_TIMEOUT_MS = 10 * 60_000;

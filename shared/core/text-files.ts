@@ -1,4 +1,5 @@
 // Attached files as text: what tools read and quote. Lines are counted as editors and grep count them, so that a quote can be checked at its place.
+import { TorenError } from "./errors.ts";
 
 export type DecodedText =
   | { readonly ok: true; readonly text: string }
@@ -37,9 +38,9 @@ export function decodeText(bytes: Uint8Array): DecodedText {
 }
 
 /** A file that isn't text was asked for as text. The message is for models too. */
-export class NotText extends Error {
+export class NotText extends TorenError {
   constructor(name: string, reason: string) {
-    super(`${name} can't be read as text: ${reason}`);
+    super("file.unknown", `${name} can't be read as text: ${reason}`);
     this.name = "NotText";
   }
 }

@@ -7,7 +7,7 @@ import type { FileInfo } from "./files.ts";
 
 /**
  * Everything a tool's handler may know of the world. `files` reads what is attached to the run: `text` is null for an id that isn't attached, and
- * rejects with NotText (core/text-files.ts) for a file that isn't text.
+ * rejects with TorenError `file.unknown` (core/text-files.ts: NotText) for a file that isn't text.
  */
 export interface ToolContext {
   readonly runId: string;

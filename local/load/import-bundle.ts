@@ -1,0 +1,83 @@
+// A bundle becomes a module under a name made of its content: a changed one is a new module, an equal one is the module that is there already.
+import { mkdir, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
+import { SourceMap } from "node:module";
+import { join, resolve } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { hash } from "../../shared/core/digest.ts";
+import { messageOf } from "../../shared/core/errors.ts";
+import { AGENT_LOAD_MS, BUNDLE_KEEP_MS } from "../../shared/core/limits.ts";
+import type { BuildProblem, Bundle } from "./bundle.ts";
+
+type Exports = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+export type Imported =
+  | { readonly ok: true; readonly exports: Exports }
+  | { readonly ok: false; readonly problem: BuildProblem };
+
+/** Runs the bundle's top level. `folder` is the agent's, blamed where the error has no place. */
+export async function importBundle(
+  agent: string,
+  bundle: Bundle,
+  folder: string,
+  cacheFolder: string,
+): Promise<Imported> {
+  const path = join(cacheFolder, `${agent}-${hash(bundle.code)}.mjs`);
+  await writeBundle(path, bundle);
+  await dropOld(cacheFolder, `${agent}-`);
+  const timeout = AbortSignal.timeout(AGENT_LOAD_MS);
+  const tooLate = new Promise<never>((_, reject) => {
+    timeout.addEventListener("abort", () =>
+      reject(new Error(`the modules' top level did not finish within ${AGENT_LOAD_MS / 1_000} seconds`)),
+    );
+  });
+  try {
+    const loading: Promise<Exports> = import(pathToFileURL(path).href);
+    return { ok: true, exports: await Promise.race([loading, tooLate]) };
+  } catch (thrown) {
+    const place = placeOf(thrown, path, bundle, folder);
+    return {
+      ok: false,
+      problem: { file: place?.file ?? folder, line: place?.line ?? null, message: messageOf(thrown) },
+    };
+  }
+}
+
+/** Whole or not at all: another worker may load the same file at the same time. */
+async function writeBundle(path: string, { code, map }: Bundle): Promise<void> {
+  await mkdir(resolve(path, ".."), { recursive: true });
+  const inline = `//# sourceMappingURL=data:application/json;base64,${Buffer.from(map).toString("base64")}\n`;
+  const unfinished = `${path}.${process.pid}`;
+  await writeFile(unfinished, `${code}${inline}`);
+  await rename(unfinished, path);
+}
+
+/** What nobody has loaded for long. Each load writes its file anew, so one in use is young. */
+async function dropOld(folder: string, prefix: string): Promise<void> {
+  for (const name of (await readdir(folder)).filter((file) => file.startsWith(prefix))) {
+    const path = join(folder, name);
+    const written = await stat(path).catch(() => null);
+    if (written !== null && Date.now() - written.mtimeMs > BUNDLE_KEEP_MS) await rm(path, { force: true });
+  }
+}
+
+/** The user's file and line that an error came from, by its stack and the bundle's source map. */
+function placeOf(
+  thrown: unknown,
+  path: string,
+  bundle: Bundle,
+  folder: string,
+): { readonly file: string; readonly line: number } | null {
+  const stack = (thrown as { stack?: unknown } | null)?.stack;
+  if (typeof stack !== "string") return null;
+  for (const [, file = "", line = "1", column = "1"] of stack.matchAll(
+    /((?:file:\/\/)?\/[^\s():]+):(\d+)(?::(\d+))?/g,
+  )) {
+    const where = file.startsWith("file://") ? fileURLToPath(file) : file;
+    // Node maps stacks by itself when it was started with --enable-source-maps.
+    if (where.startsWith(`${folder}/`)) return { file: where, line: Number(line) };
+    if (where !== path) continue;
+    const entry = new SourceMap(JSON.parse(bundle.map)).findEntry(Number(line) - 1, Number(column) - 1);
+    if ("originalSource" in entry)
+      return { file: resolve(path, "..", entry.originalSource), line: entry.originalLine + 1 };
+  }
+  return null;
+}
