@@ -5,7 +5,7 @@ import type { Recorded, RunEvent, TaskOutcome } from "../core/events.ts";
 import { jsonBytes } from "../core/json.ts";
 import { SETTLE_CHUNK_BYTES } from "../core/limits.ts";
 import { isOperation, type RunHistory } from "../core/workflow/fold.ts";
-import type { TickWork } from "./run-tick.ts";
+import type { TickWork } from "./tick-work.ts";
 
 type Plan = Recorded<Extract<RunEvent, { type: "WavePlanned" }>>;
 

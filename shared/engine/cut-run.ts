@@ -5,8 +5,8 @@ import { planTick } from "../core/workflow/plan.ts";
 import type { Advance, Outcome } from "../core/workflow/schedule.ts";
 import { cutsByThisGeneration, stormProblem } from "./cut-storm.ts";
 import type { Worked } from "./deps.ts";
-import type { TickWork } from "./run-tick.ts";
 import { stepBack } from "./take-stream.ts";
+import type { TickWork } from "./tick-work.ts";
 
 type Cut = Extract<Outcome, { type: "cut" }>;
 export type CutRun =

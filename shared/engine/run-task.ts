@@ -2,34 +2,30 @@
 // then decide (core/task/loop.ts), record, act, in turns. I4: what is known together shares an append; an effect begins after its start is durable.
 import type { ErrorInfo } from "../core/errors.ts";
 import { inboxCursor, parseTaskEvents, type Recorded, type TaskEvent } from "../core/events.ts";
-import { DEFER_MS, STEP_RESERVE_MS } from "../core/limits.ts";
+import { DEFER_MS } from "../core/limits.ts";
 import { type Header, headerOf } from "../core/task/header.ts";
 import { nextAction } from "../core/task/loop.ts";
-import { type OutputCheck, outputCheck } from "../core/task/output.ts";
-import { apply, replay, type TaskState } from "../core/task/replay.ts";
-import type { Deployed, RoleDefinition } from "../ports/agents.ts";
+import { replay } from "../core/task/replay.ts";
+import type { Deployed } from "../ports/agents.ts";
 import type { Hint } from "../ports/queue.ts";
-import type { Lease, Outcome, TaskSpec } from "../ports/store.ts";
+import type { Lease, TaskSpec } from "../ports/store.ts";
 import { cutsByThisGeneration, stormProblem } from "./cut-storm.ts";
 import type { Circumstances, EngineDeps, Worked } from "./deps.ts";
-import { nudge, streamOf } from "./hints.ts";
+import { streamOf } from "./hints.ts";
 import { createStreamWriter, giveUp, type StreamWriter } from "./stream-writer.ts";
-import { giveBack, stepBack, takeStream } from "./take-stream.ts";
+import { giveBack, leaveToNewer, stepBack, takeStream } from "./take-stream.ts";
 import { askStep, toolStep } from "./task-steps.ts";
-
-/** What the steps of one task share. */
-export interface TaskWork {
-  readonly deps: EngineDeps;
-  readonly hint: Hint & { readonly taskId: string };
-  readonly at: Circumstances;
-  readonly deployed: Deployed;
-  readonly role: RoleDefinition;
-  readonly writer: StreamWriter;
-  readonly state: TaskState;
-  /** Buffers the event, and folds it: the state is always what the log will say. */
-  record(event: TaskEvent): void;
-  fail(error: ErrorInfo): Promise<Worked>;
-}
+import {
+  checkOf,
+  end,
+  endCancelled,
+  endFailed,
+  handOver,
+  mustHandOver,
+  park,
+  type TaskWork,
+  taskWork,
+} from "./task-work.ts";
 
 /** Works on a task. Every outcome acknowledges the hint. @throws TorenError `database.unavailable`: the hint comes again. */
 export async function runTask(
@@ -44,14 +40,7 @@ export async function runTask(
   const [raw, spec] = await Promise.all([deps.store.streams.read(stream, 0), deps.store.tasks.spec(stream)]);
   if (spec === null) return "missing";
   const parsed = parseTaskEvents(raw);
-  if (!parsed.ok) {
-    await giveBack(deps, lease, DEFER_MS);
-    await stepBack(deps, hint, {
-      code: "generation.older",
-      message: `event ${parsed.seq} of type ${parsed.type} is of a newer version than this worker`,
-    });
-    return "deferred";
-  }
+  if (!parsed.ok) return await leaveToNewer(deps, hint, lease, parsed);
   const writer = createStreamWriter(deps, lease, lease.head, inboxCursor(raw));
   try {
     return await resume(deps, hint, at, {
@@ -112,7 +101,7 @@ async function resume(
     replayed = replay(header, check, spec.input, log);
     if (replayed.type === "mismatch") throw new Error(`a cut left a contradiction: ${replayed.reason}`);
   }
-  return await loop(workOf(deps, hint, at, found, role, replayed.state), header, log);
+  return await loop(taskWork(deps, hint, at, found, role, replayed.state), header, log);
 }
 
 /** Null: the cut may be made. */
@@ -141,39 +130,6 @@ async function refuseCut(
   await giveBack(deps, found.lease, DEFER_MS);
   await stepBack(deps, hint, stormProblem(cut.reason));
   return "deferred";
-}
-
-const checks = new WeakMap<RoleDefinition, OutputCheck>();
-function checkOf(role: RoleDefinition): OutputCheck | null {
-  if (role.outputSchema === null) return null;
-  const check = checks.get(role) ?? outputCheck(role.outputSchema);
-  checks.set(role, check);
-  return check;
-}
-
-function workOf(
-  deps: EngineDeps,
-  hint: Hint & { readonly taskId: string },
-  at: Circumstances,
-  found: Found,
-  role: RoleDefinition,
-  state: TaskState,
-): TaskWork {
-  const { writer, deployed } = found;
-  return {
-    deps,
-    hint,
-    at,
-    deployed,
-    role,
-    writer,
-    state,
-    record: (event) => {
-      writer.buffer(event);
-      apply(state, event);
-    },
-    fail: (error) => endFailed(deps, hint, writer, error),
-  };
 }
 
 async function loop(work: TaskWork, header: Header, log: readonly Recorded<TaskEvent>[]): Promise<Worked> {
@@ -235,47 +191,3 @@ const heldBy = (log: readonly Recorded<TaskEvent>[]): boolean => {
   const last = log.findLast((e) => e.type === "FactIgnored" && (e.reason === HELD || e.reason === CLAIMED));
   return last?.type === "FactIgnored" && last.reason === HELD;
 };
-
-/** At a step boundary only: too little time, a stopping worker, or newer code in this worker (I7). */
-function mustHandOver(work: TaskWork): boolean {
-  const newer = (work.deps.agents.get(work.hint.agent)?.generation ?? 0) > work.deployed.generation;
-  return newer || work.at.stop.aborted || work.at.remainingMs() < STEP_RESERVE_MS;
-}
-
-async function handOver(work: TaskWork): Promise<Worked> {
-  await work.writer.flush({ type: "release", afterMs: 0 }); // releases first, then nudges: the next reader finds it free
-  await nudge(work.deps, [work.hint], { solo: work.at.solo });
-  return "handedOver";
-}
-
-async function park(deps: EngineDeps, hint: Hint, writer: StreamWriter, wait: "cut" | "claim"): Promise<Worked> {
-  const { status } = await writer.flush({ type: "park", absorbed: writer.absorbed, wait, wakeAt: null });
-  if (status === "running" && wait === "cut") {
-    await writer.flush({ type: "release", afterMs: 0 });
-    await nudge(deps, [hint]);
-    return "handedOver";
-  }
-  return status === "running" ? "handedOver" : "parked";
-}
-
-async function end(deps: EngineDeps, hint: Hint, writer: StreamWriter, outcome: Outcome): Promise<Worked> {
-  const { rang } = await writer.flush({ type: "end", outcome });
-  if (rang) await nudge(deps, [{ ...hint, taskId: null }]);
-  return "ended";
-}
-
-async function endFailed(deps: EngineDeps, hint: Hint, writer: StreamWriter, error: ErrorInfo): Promise<Worked> {
-  writer.buffer({ type: "TaskFailed", error });
-  return await end(deps, hint, writer, { status: "failed", error });
-}
-
-async function endCancelled(
-  deps: EngineDeps,
-  hint: Hint,
-  writer: StreamWriter,
-  inboxSeq: number,
-  error: ErrorInfo,
-): Promise<Worked> {
-  writer.buffer({ type: "TaskCancelled", inboxSeq, error });
-  return await end(deps, hint, writer, { status: "cancelled", error });
-}

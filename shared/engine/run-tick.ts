@@ -1,46 +1,22 @@
 // One advance of a run: absorb what finished, let the workflow go on, dispatch what is next; again while steps run here; then park or end.
 // The workflow is re-executed from the log each time (core/workflow/schedule.ts): nothing of it is kept between two rounds but running steps.
-import type { ErrorInfo } from "../core/errors.ts";
-import { type Fact, inboxCursor, parseRunEvents, type Recorded, type RunEvent } from "../core/events.ts";
+import { inboxCursor, parseRunEvents } from "../core/events.ts";
 import type { Json } from "../core/json.ts";
-import { DEFER_MS, OPERATIONS_MAX, STEP_RESERVE_MS } from "../core/limits.ts";
+import { OPERATIONS_MAX } from "../core/limits.ts";
 import { FOREIGN_AWAIT } from "../core/workflow/ending.ts";
-import { foldRun, type RunHistory } from "../core/workflow/fold.ts";
 import { planTick } from "../core/workflow/plan.ts";
-import {
-  type Advance,
-  type Outcome as Advanced,
-  advance,
-  type Execution,
-  type StepCall,
-} from "../core/workflow/schedule.ts";
-import type { Deployed, ProcessDefinition } from "../ports/agents.ts";
+import { type Advance, advance, type Execution } from "../core/workflow/schedule.ts";
 import type { Hint } from "../ports/queue.ts";
-import type { Outcome, PlannedWave, Wait } from "../ports/store.ts";
+import type { PlannedWave } from "../ports/store.ts";
 import { absorb } from "./absorb.ts";
 import { cutRun } from "./cut-run.ts";
 import type { Circumstances, EngineDeps, Worked } from "./deps.ts";
-import { nudge, nudgeAt, streamOf, taskStream } from "./hints.ts";
+import { nudge, streamOf } from "./hints.ts";
+import { endRun, finish, handOver, mustHandOver, park } from "./let-go.ts";
 import { type Steps, startSteps, stepEnd } from "./run-steps.ts";
-import { createStreamWriter, giveUp, type StreamWriter } from "./stream-writer.ts";
-import { giveBack, stepBack, takeStream } from "./take-stream.ts";
-
-/** What the parts of one tick share. */
-export interface TickWork {
-  readonly deps: EngineDeps;
-  readonly hint: Hint;
-  readonly at: Circumstances;
-  readonly deployed: Deployed;
-  readonly writer: StreamWriter;
-  /** The whole raw log, with what is buffered. */
-  readonly log: Recorded<RunEvent>[];
-  history(): RunHistory;
-  /** The database's time, as of this round. */
-  now(): number;
-  record(event: RunEvent): void;
-  /** Delivers a fact to one of the run's tasks, and its hint. */
-  tell(taskId: string, key: string, fact: Fact): Promise<void>;
-}
+import { createStreamWriter, giveUp } from "./stream-writer.ts";
+import { leaveToNewer, takeStream } from "./take-stream.ts";
+import { prepare, type TickWork, tickWork } from "./tick-work.ts";
 
 /** Ticks a run. Every outcome acknowledges the hint. @throws TorenError `database.unavailable`: the hint comes again. */
 export async function runTick(deps: EngineDeps, hint: Hint, at: Circumstances): Promise<Worked> {
@@ -49,17 +25,10 @@ export async function runTick(deps: EngineDeps, hint: Hint, at: Circumstances): 
   const { lease, deployed } = taken;
   const raw = await deps.store.streams.read(streamOf(hint), 0);
   const parsed = parseRunEvents(raw);
-  if (!parsed.ok) {
-    await giveBack(deps, lease, DEFER_MS);
-    await stepBack(deps, hint, {
-      code: "generation.older",
-      message: `event ${parsed.seq} of type ${parsed.type} is of a newer version than this worker`,
-    });
-    return "deferred";
-  }
+  if (!parsed.ok) return await leaveToNewer(deps, hint, lease, parsed);
   const writer = createStreamWriter(deps, lease, lease.head, inboxCursor(raw));
   const clock = { now: lease.now };
-  const work = workOf(deps, hint, at, deployed, writer, parsed.events, clock);
+  const work = tickWork(deps, hint, at, deployed, writer, parsed.events, clock);
   try {
     if (taken.crashLoop !== null) return await endRun(work, { type: "RunFailed", error: taken.crashLoop });
     const prepared = prepare(work);
@@ -71,75 +40,6 @@ export async function runTick(deps: EngineDeps, hint: Hint, at: Circumstances): 
   } finally {
     writer.close();
   }
-}
-
-function workOf(
-  deps: EngineDeps,
-  hint: Hint,
-  at: Circumstances,
-  deployed: Deployed,
-  writer: StreamWriter,
-  log: Recorded<RunEvent>[],
-  clock: { now: number },
-): TickWork {
-  let folded: { readonly length: number; readonly history: RunHistory } | undefined;
-  return {
-    deps,
-    hint,
-    at,
-    deployed,
-    writer,
-    log,
-    now: () => clock.now,
-    history: () => {
-      if (folded?.length !== log.length) folded = { length: log.length, history: foldRun(log) };
-      return folded.history;
-    },
-    record: (event) => {
-      const seq = writer.buffer(event);
-      log.push({ ...event, seq, recordedAt: clock.now });
-    },
-    tell: async (taskId, key, fact) => {
-      const delivered = await deps.store.streams.deliver(
-        { agent: hint.agent, runId: hint.runId, streamId: taskStream(taskId) },
-        key,
-        fact,
-      );
-      if (delivered.type === "delivered") await nudge(deps, [{ ...hint, taskId }]);
-    },
-  };
-}
-
-type Prepared =
-  | { readonly ok: true; readonly execution: Execution<Json> }
-  | { readonly ok: false; readonly error: ErrorInfo };
-
-/** The code of the run's process, as this worker has it, with the run's input. */
-function prepare(work: TickWork): Prepared {
-  const created = work.log[0];
-  if (created?.type !== "RunCreated") throw new Error("a run's log begins with RunCreated");
-  const process: ProcessDefinition | undefined = work.deployed.agent.processes.get(created.process);
-  if (process === undefined) {
-    const known = [...work.deployed.agent.processes.keys()].join(", ");
-    return {
-      ok: false,
-      error: {
-        code: "process.unknown",
-        message: `The agent has no process "${created.process}" any more; it has: ${known}.`,
-      },
-    };
-  }
-  const { runId } = work.hint;
-  if (process.kind === "role") {
-    const { role } = process;
-    return {
-      ok: true,
-      execution: { runId, input: created.input, workflow: async (ctx) => await ctx.ask<Json>(role, created.input) },
-    };
-  }
-  const parsed = process.parseInput(created.input);
-  if (!parsed.ok) return { ok: false, error: { code: "workflow.bad_input", message: parsed.message } };
-  return { ok: true, execution: { runId, input: parsed.input, workflow: process.run as Execution<Json>["workflow"] } };
 }
 
 async function rounds(work: TickWork, execution: Execution<Json>, clock: { now: number }): Promise<Worked> {
@@ -204,79 +104,4 @@ async function dispatch(work: TickWork, waves: readonly PlannedWave[]): Promise<
     waves.flatMap((w) => w.fresh.map((t) => ({ agent, runId, taskId: t.taskId }))),
   );
   return complete;
-}
-
-/** Null: a fact came, or there is more to do at once; another round. */
-async function park(work: TickWork, outcome: Advanced & { type: "blocked" }): Promise<Worked | null> {
-  await holdUnclaimed(work);
-  const times = [...outcome.pending.map((p) => p.dueAt), ...outcome.steps.map((s) => s.retryAt)].filter(
-    (t) => t !== null,
-  );
-  const wait: Wait = outcome.pending.some((p) => p.type === "wave")
-    ? "wave"
-    : outcome.steps.length > 0
-      ? "retry"
-      : "timer";
-  const wakeAt = times.length === 0 ? null : Math.min(...times);
-  const { status } = await work.writer.flush({ type: "park", absorbed: work.writer.absorbed, wait, wakeAt });
-  if (status === "running") return null;
-  if (wakeAt !== null) await nudgeAt(work.deps, work.hint, wakeAt, work.now());
-  return "parked";
-}
-
-/** Tasks of cut plans that no plan has claimed stop at their next step, until one does or the run ends. */
-async function holdUnclaimed(work: TickWork): Promise<void> {
-  const { cutPlans, taken } = work.history();
-  const orphans = new Set(cutPlans.flatMap((p) => p.tasks).filter((id) => !taken.has(id)));
-  if (orphans.size === 0) return;
-  const cut = work.log.findLast((e) => e.type === "StreamInvalidated")?.seq ?? 0;
-  const { agent, runId } = work.hint;
-  for (const { taskId, wait } of await work.deps.store.tasks.open(agent, runId)) {
-    if (orphans.has(taskId) && wait !== "claim") await work.tell(taskId, `hold:${cut}`, { kind: "hold" });
-  }
-}
-
-const mustHandOver = ({ deps, hint, at, deployed }: TickWork): boolean =>
-  (deps.agents.get(hint.agent)?.generation ?? 0) > deployed.generation ||
-  at.stop.aborted ||
-  at.remainingMs() < STEP_RESERVE_MS;
-
-async function handOver(work: TickWork): Promise<Worked> {
-  await work.writer.flush({ type: "release", afterMs: 0 });
-  await nudge(work.deps, [work.hint], { solo: work.at.solo });
-  return "handedOver";
-}
-
-/** The decision that ends the run is recorded already. */
-async function finish(work: TickWork, outcome: Advanced & { type: "completed" | "failed" }): Promise<Worked> {
-  const end: Outcome =
-    outcome.type === "completed"
-      ? { status: "completed", output: outcome.output }
-      : { status: "failed", error: outcome.error };
-  await work.writer.flush({ type: "end", outcome: end });
-  await wakeCancelled(work);
-  return "ended";
-}
-
-export async function endRun(
-  work: TickWork,
-  event: Extract<RunEvent, { type: "RunFailed" | "RunCancelled" }>,
-): Promise<Worked> {
-  work.record(event);
-  await work.writer.flush({
-    type: "end",
-    outcome: { status: event.type === "RunFailed" ? "failed" : "cancelled", error: event.error },
-  });
-  await wakeCancelled(work);
-  return "ended";
-}
-
-/** The statement that ends a run has told its open tasks to stop; this only makes them hear it sooner. */
-async function wakeCancelled(work: TickWork): Promise<void> {
-  const { agent, runId } = work.hint;
-  const open = await work.deps.store.tasks.open(agent, runId);
-  await nudge(
-    work.deps,
-    open.map(({ taskId }) => ({ agent, runId, taskId })),
-  );
 }

@@ -74,3 +74,16 @@ export async function stepBack(deps: EngineDeps, hint: Hint, problem: ErrorInfo)
   await deps.store.watch.defer(streamOf(hint), problem, DEFER_MS);
   await nudgeLater(deps, hint, DEFER_MS);
 }
+
+/** The log holds an event that this version doesn't know: a newer one's, not damage to repair (I7). */
+export async function leaveToNewer(
+  deps: EngineDeps,
+  hint: Hint,
+  lease: Lease,
+  unknown: { seq: number; type: string },
+): Promise<Worked> {
+  await giveBack(deps, lease, DEFER_MS);
+  const message = `event ${unknown.seq} of type ${unknown.type} is of a newer version than this worker`;
+  await stepBack(deps, hint, { code: "generation.older", message });
+  return "deferred";
+}

@@ -10,8 +10,8 @@ import type { ToolDefinition } from "../ports/agents.ts";
 import type { Worked } from "./deps.ts";
 import { toolFiles } from "./file-texts.ts";
 import { askModel, backoffMs } from "./model-call.ts";
-import type { TaskWork } from "./run-task.ts";
 import { LeaseLost } from "./stream-writer.ts";
+import type { TaskWork } from "./task-work.ts";
 import { callTool } from "./tool-call.ts";
 
 export async function askStep(work: TaskWork, action: Action & { type: "ask" }): Promise<Worked | null> {

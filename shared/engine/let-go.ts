@@ -1,0 +1,83 @@
+// How a tick lets go of its run: parked until a fact or a time, handed on, or ended.
+import type { RunEvent } from "../core/events.ts";
+import { STEP_RESERVE_MS } from "../core/limits.ts";
+import type { Outcome as Advanced } from "../core/workflow/schedule.ts";
+import type { Outcome, Wait } from "../ports/store.ts";
+import type { Worked } from "./deps.ts";
+import { nudge, nudgeAt } from "./hints.ts";
+import type { TickWork } from "./tick-work.ts";
+
+/** Null: a fact came, or there is more to do at once; another round. */
+export async function park(work: TickWork, outcome: Advanced & { type: "blocked" }): Promise<Worked | null> {
+  await holdUnclaimed(work);
+  const times = [...outcome.pending.map((p) => p.dueAt), ...outcome.steps.map((s) => s.retryAt)].filter(
+    (t) => t !== null,
+  );
+  const wait: Wait = outcome.pending.some((p) => p.type === "wave")
+    ? "wave"
+    : outcome.steps.length > 0
+      ? "retry"
+      : "timer";
+  const wakeAt = times.length === 0 ? null : Math.min(...times);
+  const { status } = await work.writer.flush({ type: "park", absorbed: work.writer.absorbed, wait, wakeAt });
+  if (status === "running") return null;
+  if (wakeAt !== null) await nudgeAt(work.deps, work.hint, wakeAt, work.now());
+  return "parked";
+}
+
+/** Tasks of cut plans that no plan has claimed stop at their next step, until one does or the run ends. */
+async function holdUnclaimed(work: TickWork): Promise<void> {
+  const { cutPlans, taken } = work.history();
+  const orphans = new Set(cutPlans.flatMap((p) => p.tasks).filter((id) => !taken.has(id)));
+  if (orphans.size === 0) return;
+  const cut = work.log.findLast((e) => e.type === "StreamInvalidated")?.seq ?? 0;
+  const { agent, runId } = work.hint;
+  for (const { taskId, wait } of await work.deps.store.tasks.open(agent, runId)) {
+    if (orphans.has(taskId) && wait !== "claim") await work.tell(taskId, `hold:${cut}`, { kind: "hold" });
+  }
+}
+
+export const mustHandOver = ({ deps, hint, at, deployed }: TickWork): boolean =>
+  (deps.agents.get(hint.agent)?.generation ?? 0) > deployed.generation ||
+  at.stop.aborted ||
+  at.remainingMs() < STEP_RESERVE_MS;
+
+export async function handOver(work: TickWork): Promise<Worked> {
+  await work.writer.flush({ type: "release", afterMs: 0 });
+  await nudge(work.deps, [work.hint], { solo: work.at.solo });
+  return "handedOver";
+}
+
+/** The decision that ends the run is recorded already. */
+export async function finish(work: TickWork, outcome: Advanced & { type: "completed" | "failed" }): Promise<Worked> {
+  const end: Outcome =
+    outcome.type === "completed"
+      ? { status: "completed", output: outcome.output }
+      : { status: "failed", error: outcome.error };
+  await work.writer.flush({ type: "end", outcome: end });
+  await wakeCancelled(work);
+  return "ended";
+}
+
+export async function endRun(
+  work: TickWork,
+  event: Extract<RunEvent, { type: "RunFailed" | "RunCancelled" }>,
+): Promise<Worked> {
+  work.record(event);
+  await work.writer.flush({
+    type: "end",
+    outcome: { status: event.type === "RunFailed" ? "failed" : "cancelled", error: event.error },
+  });
+  await wakeCancelled(work);
+  return "ended";
+}
+
+/** The statement that ends a run has told its open tasks to stop; this only makes them hear it sooner. */
+async function wakeCancelled(work: TickWork): Promise<void> {
+  const { agent, runId } = work.hint;
+  const open = await work.deps.store.tasks.open(agent, runId);
+  await nudge(
+    work.deps,
+    open.map(({ taskId }) => ({ agent, runId, taskId })),
+  );
+}

@@ -1,0 +1,104 @@
+// What the steps of one task share, and how its worker lets go of it.
+import type { ErrorInfo } from "../core/errors.ts";
+import type { TaskEvent } from "../core/events.ts";
+import { STEP_RESERVE_MS } from "../core/limits.ts";
+import { type OutputCheck, outputCheck } from "../core/task/output.ts";
+import { apply, type TaskState } from "../core/task/replay.ts";
+import type { Deployed, RoleDefinition } from "../ports/agents.ts";
+import type { Hint } from "../ports/queue.ts";
+import type { Outcome } from "../ports/store.ts";
+import type { Circumstances, EngineDeps, Worked } from "./deps.ts";
+import { nudge } from "./hints.ts";
+import type { StreamWriter } from "./stream-writer.ts";
+
+/** What the steps of one task share. */
+export interface TaskWork {
+  readonly deps: EngineDeps;
+  readonly hint: Hint & { readonly taskId: string };
+  readonly at: Circumstances;
+  readonly deployed: Deployed;
+  readonly role: RoleDefinition;
+  readonly writer: StreamWriter;
+  readonly state: TaskState;
+  /** Buffers the event, and folds it: the state is always what the log will say. */
+  record(event: TaskEvent): void;
+  fail(error: ErrorInfo): Promise<Worked>;
+}
+
+export function taskWork(
+  deps: EngineDeps,
+  hint: Hint & { readonly taskId: string },
+  at: Circumstances,
+  found: { readonly writer: StreamWriter; readonly deployed: Deployed },
+  role: RoleDefinition,
+  state: TaskState,
+): TaskWork {
+  const { writer, deployed } = found;
+  return {
+    deps,
+    hint,
+    at,
+    deployed,
+    role,
+    writer,
+    state,
+    record: (event) => {
+      writer.buffer(event);
+      apply(state, event);
+    },
+    fail: (error) => endFailed(deps, hint, writer, error),
+  };
+}
+
+const checks = new WeakMap<RoleDefinition, OutputCheck>();
+/** A role's schema is compiled once. */
+export function checkOf(role: RoleDefinition): OutputCheck | null {
+  if (role.outputSchema === null) return null;
+  const check = checks.get(role) ?? outputCheck(role.outputSchema);
+  checks.set(role, check);
+  return check;
+}
+
+/** At a step boundary only: too little time, a stopping worker, or newer code in this worker (I7). */
+export function mustHandOver(work: TaskWork): boolean {
+  const newer = (work.deps.agents.get(work.hint.agent)?.generation ?? 0) > work.deployed.generation;
+  return newer || work.at.stop.aborted || work.at.remainingMs() < STEP_RESERVE_MS;
+}
+
+export async function handOver(work: TaskWork): Promise<Worked> {
+  await work.writer.flush({ type: "release", afterMs: 0 }); // releases first, then nudges: the next reader finds it free
+  await nudge(work.deps, [work.hint], { solo: work.at.solo });
+  return "handedOver";
+}
+
+export async function park(deps: EngineDeps, hint: Hint, writer: StreamWriter, wait: "cut" | "claim"): Promise<Worked> {
+  const { status } = await writer.flush({ type: "park", absorbed: writer.absorbed, wait, wakeAt: null });
+  if (status === "running" && wait === "cut") {
+    await writer.flush({ type: "release", afterMs: 0 });
+    await nudge(deps, [hint]);
+    return "handedOver";
+  }
+  return status === "running" ? "handedOver" : "parked";
+}
+
+export async function end(deps: EngineDeps, hint: Hint, writer: StreamWriter, outcome: Outcome): Promise<Worked> {
+  const { rang } = await writer.flush({ type: "end", outcome });
+  if (rang) await nudge(deps, [{ ...hint, taskId: null }]);
+  return "ended";
+}
+
+export async function endFailed(deps: EngineDeps, hint: Hint, writer: StreamWriter, error: ErrorInfo): Promise<Worked> {
+  writer.buffer({ type: "TaskFailed", error });
+  return await end(deps, hint, writer, { status: "failed", error });
+}
+
+export async function endCancelled(
+  deps: EngineDeps,
+  hint: Hint,
+  writer: StreamWriter,
+  inboxSeq: number,
+  error: ErrorInfo,
+): Promise<Worked> {
+  writer.buffer({ type: "TaskCancelled", inboxSeq, error });
+  return await end(deps, hint, writer, { status: "cancelled", error });
+}

@@ -1,0 +1,96 @@
+// What the parts of one tick share, and the code that it runs.
+import type { ErrorInfo } from "../core/errors.ts";
+import type { Fact, Recorded, RunEvent } from "../core/events.ts";
+import type { Json } from "../core/json.ts";
+import { foldRun, type RunHistory } from "../core/workflow/fold.ts";
+import type { Execution } from "../core/workflow/schedule.ts";
+import type { Deployed, ProcessDefinition } from "../ports/agents.ts";
+import type { Hint } from "../ports/queue.ts";
+import type { Circumstances, EngineDeps } from "./deps.ts";
+import { nudge, taskStream } from "./hints.ts";
+import type { StreamWriter } from "./stream-writer.ts";
+
+export interface TickWork {
+  readonly deps: EngineDeps;
+  readonly hint: Hint;
+  readonly at: Circumstances;
+  readonly deployed: Deployed;
+  readonly writer: StreamWriter;
+  /** The whole raw log, with what is buffered. */
+  readonly log: Recorded<RunEvent>[];
+  history(): RunHistory;
+  /** The database's time, as of this round. */
+  now(): number;
+  record(event: RunEvent): void;
+  /** Delivers a fact to one of the run's tasks, and its hint. */
+  tell(taskId: string, key: string, fact: Fact): Promise<void>;
+}
+
+export function tickWork(
+  deps: EngineDeps,
+  hint: Hint,
+  at: Circumstances,
+  deployed: Deployed,
+  writer: StreamWriter,
+  log: Recorded<RunEvent>[],
+  clock: { now: number },
+): TickWork {
+  let folded: { readonly length: number; readonly history: RunHistory } | undefined;
+  return {
+    deps,
+    hint,
+    at,
+    deployed,
+    writer,
+    log,
+    now: () => clock.now,
+    history: () => {
+      if (folded?.length !== log.length) folded = { length: log.length, history: foldRun(log) };
+      return folded.history;
+    },
+    record: (event) => {
+      const seq = writer.buffer(event);
+      log.push({ ...event, seq, recordedAt: clock.now });
+    },
+    tell: async (taskId, key, fact) => {
+      const delivered = await deps.store.streams.deliver(
+        { agent: hint.agent, runId: hint.runId, streamId: taskStream(taskId) },
+        key,
+        fact,
+      );
+      if (delivered.type === "delivered") await nudge(deps, [{ ...hint, taskId }]);
+    },
+  };
+}
+
+type Prepared =
+  | { readonly ok: true; readonly execution: Execution<Json> }
+  | { readonly ok: false; readonly error: ErrorInfo };
+
+/** The code of the run's process, as this worker has it, with the run's input. */
+export function prepare(work: TickWork): Prepared {
+  const created = work.log[0];
+  if (created?.type !== "RunCreated") throw new Error("a run's log begins with RunCreated");
+  const process: ProcessDefinition | undefined = work.deployed.agent.processes.get(created.process);
+  if (process === undefined) {
+    const known = [...work.deployed.agent.processes.keys()].join(", ");
+    return {
+      ok: false,
+      error: {
+        code: "process.unknown",
+        message: `The agent has no process "${created.process}" any more; it has: ${known}.`,
+      },
+    };
+  }
+  const { runId } = work.hint;
+  if (process.kind === "role") {
+    const { role } = process;
+    return {
+      ok: true,
+      execution: { runId, input: created.input, workflow: async (ctx) => await ctx.ask<Json>(role, created.input) },
+    };
+  }
+  const parsed = process.parseInput(created.input);
+  if (!parsed.ok) return { ok: false, error: { code: "workflow.bad_input", message: parsed.message } };
+  return { ok: true, execution: { runId, input: parsed.input, workflow: process.run as Execution<Json>["workflow"] } };
+}
