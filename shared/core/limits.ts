@@ -101,9 +101,27 @@ export const NACK_MS = 200;
 export const QUEUE_BACKOFF_MAX_MS = 30_000;
 /** SQS delays a message by at most this. */
 export const QUEUE_DELAY_MAX_MS = 15 * 60_000;
+/** What one deployed invocation may take: a tick is some round trips; a task gets all that Lambda gives, and hands over before it is used up. */
+export const TICK_INVOCATION_MS = 60_000;
+export const TASK_INVOCATION_MS = 15 * 60_000;
+/** A deployed queue shows a message again this long after its reader must have ended. */
+export const VISIBILITY_MARGIN_MS = 60_000;
+/** A hint that nobody took for this long is of no use: the guardian has sent others. */
+export const MESSAGE_RETENTION_MS = 4 * 24 * 60 * 60_000;
+/** The most that SQS keeps. A dead letter's age counts from its first sending, so this must be well above MESSAGE_RETENTION_MS. */
+export const DEAD_LETTER_RETENTION_MS = 14 * 24 * 60 * 60_000;
 export const TICKS_PER_WORKER = 4;
 /** How often a worker asks the queue when nothing woke it: a lost notification costs this much. */
 export const QUEUE_POLL_MS = 1_000;
+/** Notifications of this long are one: commits that notify wait for one another. */
+export const NOTIFY_GATHER_MS = 5;
+export const LISTEN_RETRY_MS = 1_000;
+/** Nothing waits for a dead letter to be recorded. */
+export const DEAD_LETTERS_EVERY_MS = 5_000;
+/** The first wait of a failed message, three times as long each time: an outage of half a minute kills no hint. */
+export const QUEUE_BACKOFF_MS = 1_000;
+/** How often the guardian looks for parked streams that nobody would wake (I10). */
+export const AUDIT_EVERY_MS = 60 * 60_000;
 /** A stopping worker lets what runs come to a step boundary for this long; then the leases run out by themselves. */
 export const DRAIN_MS = 20_000;
 
@@ -143,3 +161,7 @@ relation(PAYLOAD_INLINE_BYTES < PAYLOAD_MAX_BYTES, "inline payloads are the smal
 relation(VISIBILITY_MS > LEASE_MS, "a message outlives the lease of its first reader");
 relation(DRAIN_MS < LEASE_MS, "a worker has stopped before its leases run out");
 relation(QUEUE_BATCH_MESSAGES <= 10, "SQS hands out ten messages at most");
+relation(QUEUE_DELAY_MAX_MS <= 15 * 60_000, "SQS delays by 15 minutes at most");
+relation(TASK_INVOCATION_MS <= 15 * 60_000, "Lambda runs for 15 minutes at most");
+relation(STEP_RESERVE_MS < TASK_INVOCATION_MS, "an invocation has time for a step");
+relation(MESSAGE_RETENTION_MS < DEAD_LETTER_RETENTION_MS, "a dead letter outlives the queue that gave it up");
