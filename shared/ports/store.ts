@@ -24,6 +24,8 @@ export interface Lease {
   readonly wait: Wait | null;
   /** The store's clock at the acquisition. */
   readonly now: number;
+  /** What each append renews it for. */
+  readonly leaseMs: number;
 }
 
 /** What a parked stream waits for. `person` waits have no wake time. */
@@ -89,7 +91,7 @@ export interface Plan {
   readonly waves: readonly PlannedWave[];
 }
 export type Planned =
-  /** `complete`: waves all of whose tasks had already ended: no fact will come for them. */
+  /** `complete`: waves that are decided already: all of their tasks had ended, or under `fail` one had failed. No fact will come for them. */
   | { readonly type: "ok"; readonly head: number; readonly inboxSeq: number; readonly complete: readonly number[] }
   | { readonly type: "conflict" };
 
@@ -105,7 +107,10 @@ export type Delivered =
 export interface StreamStore {
   /** Takes the lease of a stream that nobody holds. The same `owner` asking again gets the same epoch (a lost acknowledgement). */
   acquire(stream: StreamRef, as: { owner: string; generation: number; leaseMs: number; solo: boolean }): Promise<Acquired>;
-  /** One atomic append (I2). At most one may be outstanding per stream; concurrent ones of many streams share a statement. */
+  /**
+   * One atomic append (I2). At most one may be outstanding per stream; concurrent ones of many streams share a statement. A task's `end` settles it; the
+   * run's own `end` cancels its open tasks by a fact. @throws TorenError `payload.too_large`: nothing is written then.
+   */
   append(append: Append): Promise<Appended>;
   /** The tick's append: its events, waves, task streams and claims, all or nothing. Not grouped with others. */
   plan(plan: Plan): Promise<Planned>;
@@ -136,7 +141,7 @@ export interface TaskStore {
   spec(stream: StreamRef): Promise<TaskSpec | null>;
   /** Content of a run's tasks without their inputs, for claims on re-planning. */
   digests(agent: string, runId: string): Promise<{ taskId: string; digest: string }[]>;
-  /** Outcomes of those of the tasks that have ended, in one query. */
+  /** Outcomes of those of the tasks that have ended, in one query: what their last event says. */
   outcomes(agent: string, runId: string, taskIds: readonly string[]): Promise<EndedTask[]>;
   /** Of these tasks, the completed calls with effects `external` and idempotency `none`, as `taskId: tool` (I6b). */
   unrepeatable(agent: string, runId: string, taskIds: readonly string[]): Promise<string[]>;

@@ -1,0 +1,81 @@
+// The tick's append that plans waves: not grouped with others, because it brings rows of its own.
+import type { Pool } from "pg";
+import { GRACE_MS } from "../../core/limits.ts";
+import type { Plan, Planned, StreamStore } from "../../ports/store.ts";
+import { writeBlobs } from "./blobs.ts";
+import { explained, repeatable, type Statements } from "./statements.ts";
+import { type Stored, storedObject, storedValue } from "./values.ts";
+
+export const createPlanner =
+  (pool: Pool, statements: Statements): StreamStore["plan"] =>
+  async (plan) => {
+    const { agent, runId } = plan.lease.stream;
+    const events = plan.events.map((e) => storedObject(`The event ${e.type}`, e.payload));
+    const inputs = plan.waves.flatMap((w) => w.fresh.map((t) => storedValue(`The input of task ${t.taskId}`, t.input)));
+    await writeBlobs(
+      statements,
+      agent,
+      runId,
+      [...events, ...inputs].flatMap((part) => part.blobs),
+    );
+    try {
+      const answer = await repeatable<{ inbox_seq: number; complete: number[] }>(
+        pool,
+        "plan",
+        agent,
+        valuesOf(plan, events, inputs),
+        true,
+      );
+      const [row] = answer.rows;
+      if (row !== undefined) return ok(plan, row);
+      return answer.doubtful ? await recognised(statements, plan) : { type: "conflict" };
+    } catch (e) {
+      throw explained(e);
+    }
+  };
+
+const ok = (plan: Plan, row: { inbox_seq: number; complete: number[] }): Planned => ({
+  type: "ok",
+  head: plan.head + plan.events.length,
+  inboxSeq: row.inbox_seq,
+  complete: row.complete,
+});
+
+/** Whether a repeated plan that met a conflict had landed the first time: under my epoch nobody but me writes. */
+async function recognised(statements: Statements, plan: Plan): Promise<Planned> {
+  const { agent, runId } = plan.lease.stream;
+  const values = [runId, plan.waves.map((w) => w.wave)];
+  const [seen] = await statements.change<{
+    head_seq: number;
+    lease_epoch: number;
+    inbox_seq: number;
+    complete: number[];
+  }>("read-plan", agent, values);
+  const mine =
+    seen !== undefined && seen.lease_epoch === plan.lease.epoch && seen.head_seq === plan.head + plan.events.length;
+  return mine ? ok(plan, seen) : { type: "conflict" };
+}
+
+function valuesOf(plan: Plan, events: readonly Stored[], inputs: readonly Stored[]): unknown[] {
+  const fresh = plan.waves.flatMap((w) => w.fresh.map((task) => ({ wave: w.wave, ...task })));
+  const claimed = plan.waves.flatMap((w) => w.claimed.map((taskId) => ({ wave: w.wave, taskId })));
+  return [
+    plan.lease.stream.runId,
+    plan.head,
+    plan.lease.epoch,
+    plan.events.map((e) => e.type),
+    events.map((e) => e.text),
+    plan.events.some((e) => e.type.endsWith("Completed")),
+    plan.lease.leaseMs,
+    GRACE_MS,
+    plan.waves.map((w) => w.wave),
+    plan.waves.map((w) => w.onTaskFailure),
+    fresh.map((t) => t.wave),
+    fresh.map((t) => t.taskId),
+    fresh.map((t) => t.role),
+    inputs.map((i) => i.text),
+    fresh.map((t) => t.digest),
+    claimed.map((t) => t.wave),
+    claimed.map((t) => t.taskId),
+  ];
+}

@@ -1,0 +1,19 @@
+// The store on Postgres (design §4). One committer per agent schema and worker; everything else asks as it needs. Twin: the simulation's, in test/sim.
+import type { Database } from "../../ports/database.ts";
+import type { Store } from "../../ports/store.ts";
+import { createRuns } from "./runs.ts";
+import { createStatements } from "./statements.ts";
+import { createStreams } from "./streams.ts";
+import { createTasks } from "./tasks.ts";
+import { createWatch } from "./watch.ts";
+
+/** Needs the schemas that `migrate` makes. Holds no connection and no timer while nothing is asked of it. */
+export function createStore(database: Pick<Database, "appends" | "pool">): Store {
+  const statements = createStatements(database);
+  return {
+    streams: createStreams(database, statements),
+    tasks: createTasks(statements),
+    runs: createRuns(database.appends, statements),
+    watch: createWatch(statements),
+  };
+}

@@ -1,0 +1,176 @@
+// Runs: created once, then read by people. A list over several agents is merged from one page of each.
+
+import type { Pool } from "pg";
+import { digestOf } from "../../core/digest.ts";
+import { TorenError } from "../../core/errors.ts";
+import type { RawEvent } from "../../core/events.ts";
+import { fromStored, type Json } from "../../core/json.ts";
+import { GRACE_MS, READ_PAGE_ROWS } from "../../core/limits.ts";
+import type { NewRun, RunRow, RunStatus, RunStore, StreamRow, Wait } from "../../ports/store.ts";
+import { codeOf } from "../database/failures.ts";
+import { restoreAll, writeBlobs } from "./blobs.ts";
+import { explained, repeatable, type Statements, wasDoubtful } from "./statements.ts";
+import { storedObject, storedValue } from "./values.ts";
+
+const UNIQUE_VIOLATION = "23505";
+
+interface Row {
+  readonly run_id: string;
+  readonly process: string;
+  readonly status: RunStatus;
+  readonly input: Json;
+  readonly output: Json | null;
+  readonly error: Json | null;
+  readonly generation: number;
+  readonly created_at: number;
+  readonly ended_at: number | null;
+}
+interface ListedRow extends Row {
+  readonly place: string;
+}
+
+export function createRuns(pool: Pool, statements: Statements): RunStore {
+  const agents = async (): Promise<string[]> =>
+    (await statements.ask<{ agent: string }>("list-agents", null, [])).map((row) => row.agent);
+  return {
+    create: (run) => create(pool, statements, run),
+    get: async (agent, runId) => {
+      const rows = await statements.ask<Row>("read-run", agent, [runId]);
+      return (await runRows(statements, agent, rows))[0] ?? null;
+    },
+    agentOf: async (runId) => (await statements.ask<{ agent: string }>("find-agent", null, [runId]))[0]?.agent ?? null,
+    list: async ({ agent, status, before, limit }) => {
+      const cursor = before === undefined ? null : decodeCursor(before);
+      const values = [status ?? null, cursor?.place ?? null, cursor?.runId ?? null, limit + 1];
+      const pages = await Promise.all(
+        (agent === undefined ? await agents() : [agent]).map(async (name) => {
+          const rows = await statements.ask<ListedRow>("list-runs", name, values);
+          return rows.map((row) => ({ agent: name, row }));
+        }),
+      );
+      const merged = pages.flat().sort((a, b) => newestFirst(a.row, b.row));
+      const shown = merged.slice(0, limit);
+      const last = shown.at(-1)?.row;
+      return {
+        runs: await Promise.all(
+          shown.map(async ({ agent: name, row }) => (await runRows(statements, name, [row]))[0] as RunRow),
+        ),
+        next: merged.length > limit && last !== undefined ? encodeCursor(last) : null,
+      };
+    },
+    streams: async (agent, runId) => (await statements.ask<StreamsRow>("list-streams", agent, [runId])).map(streamRow),
+    callEvents: (agent, runId) => callEvents(statements, agent, runId),
+    files: async (agent, runId) =>
+      (await statements.ask<{ file_id: string }>("list-run-files", agent, [runId])).map((row) => row.file_id),
+  };
+}
+
+/** A second run under a key, and a repetition after a lost acknowledgement, both meet the first one's row. */
+async function create(pool: Pool, statements: Statements, run: NewRun): ReturnType<RunStore["create"]> {
+  const { agent, runId, process, idempotencyKey } = run;
+  const request = digestOf({ process, input: run.input, files: run.files });
+  const input = storedValue("The run's input", run.input);
+  const event = storedObject("The event RunCreated", { process, input: run.input });
+  await writeBlobs(statements, agent, runId, [...input.blobs, ...event.blobs]);
+  const rest = [run.generation, run.codeHash, idempotencyKey, request, event.text, run.files, agent, GRACE_MS];
+  let doubtful: boolean;
+  try {
+    await repeatable(pool, "create-run", agent, [runId, process, input.text, ...rest], true);
+    return { type: "created", runId, same: true };
+  } catch (e) {
+    if (codeOf(e) !== UNIQUE_VIOLATION) throw explained(e);
+    doubtful = wasDoubtful(e);
+  }
+  const [found] = await statements.ask<{ run_id: string; request_digest: string }>("find-run", agent, [
+    runId,
+    idempotencyKey,
+  ]);
+  if (found === undefined) throw new TorenError("bug", `The run ${runId} belongs to another agent.`);
+  const mine = doubtful && found.run_id === runId;
+  return { type: mine ? "created" : "existing", runId: found.run_id, same: found.request_digest === request };
+}
+
+async function runRows(statements: Statements, agent: string, rows: readonly Row[]): Promise<RunRow[]> {
+  const values = rows.flatMap((row) =>
+    [row.input, row.output, row.error].map((value) => ({ runId: row.run_id, value })),
+  );
+  const restored = await restoreAll(statements, agent, values);
+  return rows.map((row, i) => ({
+    agent,
+    runId: row.run_id,
+    process: row.process,
+    status: row.status,
+    input: restored[3 * i] ?? null,
+    output: restored[3 * i + 1] ?? null,
+    error: (restored[3 * i + 2] ?? null) as RunRow["error"],
+    generation: row.generation,
+    createdAt: row.created_at,
+    endedAt: row.ended_at,
+  }));
+}
+
+interface StreamsRow {
+  readonly stream_id: string;
+  readonly status: StreamRow["status"];
+  readonly outcome: StreamRow["outcome"];
+  readonly wait: Wait | null;
+  readonly wake_at: number | null;
+  readonly attempts: number;
+  readonly role: string | null;
+  readonly wave: number | null;
+  readonly head_seq: number;
+  readonly problem: Json | null;
+}
+
+const streamRow = (row: StreamsRow): StreamRow => ({
+  streamId: row.stream_id,
+  status: row.status,
+  outcome: row.outcome,
+  wait: row.wait,
+  wakeAt: row.wake_at,
+  attempts: row.attempts,
+  role: row.role,
+  wave: row.wave,
+  headSeq: row.head_seq,
+  problem: row.problem === null ? null : (fromStored(row.problem) as unknown as StreamRow["problem"]),
+});
+
+async function callEvents(statements: Statements, agent: string, runId: string): ReturnType<RunStore["callEvents"]> {
+  interface EventRow {
+    readonly stream_id: string;
+    readonly seq: number;
+    readonly type: string;
+    readonly payload: Json;
+    readonly recorded_at: number;
+  }
+  const events: { streamId: string; event: RawEvent }[] = [];
+  for (let stream = "", seq = 0; ; ) {
+    const rows = await statements.ask<EventRow>("list-call-events", agent, [runId, stream, seq, READ_PAGE_ROWS]);
+    for (const row of rows) {
+      const payload = fromStored(row.payload) as RawEvent["payload"];
+      events.push({
+        streamId: row.stream_id,
+        event: { seq: row.seq, type: row.type, payload, recordedAt: row.recorded_at },
+      });
+    }
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < READ_PAGE_ROWS) return events;
+    stream = last.stream_id;
+    seq = last.seq;
+  }
+}
+
+/** Places are microseconds of equal length for the next 260 years, so text orders them. */
+const newestFirst = (a: ListedRow, b: ListedRow): number => {
+  const [x, y] = [a.place + a.run_id, b.place + b.run_id];
+  return x > y ? -1 : x < y ? 1 : 0;
+};
+
+const encodeCursor = (row: ListedRow): string => `${row.place}.${row.run_id}`;
+const CURSOR = /^(\d{1,17})\.([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
+function decodeCursor(cursor: string): { place: string; runId: string } {
+  const [, place, runId] = CURSOR.exec(cursor) ?? [];
+  if (place === undefined || runId === undefined)
+    throw new TorenError("request.invalid", "The cursor isn't one that a page of runs gave.");
+  return { place, runId };
+}

@@ -1,0 +1,170 @@
+// Streams: leases, appends, facts, and reading back.
+import type { Fact, InboxItem, RawEvent } from "../../core/events.ts";
+import { fromStored, type Json } from "../../core/json.ts";
+import { READ_PAGE_ROWS } from "../../core/limits.ts";
+import type { Database } from "../../ports/database.ts";
+import type { Acquired, Append, Lease, StreamRef, StreamStore, Wait } from "../../ports/store.ts";
+import { createAppender } from "./append-batch.ts";
+import { restoreAll, writeBlobs } from "./blobs.ts";
+import { type Committer, createCommitter, type Item } from "./committer.ts";
+import { createDeliver } from "./deliver.ts";
+import { createPlanner } from "./plan.ts";
+import type { Statements } from "./statements.ts";
+import { type Blob, storedObject, storedValue } from "./values.ts";
+
+export function createStreams(database: Pick<Database, "appends">, statements: Statements): StreamStore {
+  const committers = new Map<string, Committer>();
+  const committerOf = (agent: string): Committer => {
+    const known = committers.get(agent) ?? createCommitter(createAppender(database.appends, agent));
+    committers.set(agent, known);
+    return known;
+  };
+
+  return {
+    acquire: async (stream, as) => {
+      const values = [stream.runId, stream.streamId, as.owner, as.leaseMs, as.generation, as.solo];
+      const [row] = await statements.change<AcquireRow>("acquire", stream.agent, values);
+      return acquired(stream, as, row);
+    },
+    append: async (append) => {
+      const { item, blobs } = prepared(append);
+      const { agent, runId } = append.lease.stream;
+      if (blobs.length > 0) await writeBlobs(statements, agent, runId, blobs);
+      return committerOf(agent).commit(item);
+    },
+    plan: createPlanner(database.appends, statements),
+    deliver: createDeliver(database.appends, statements),
+    renew: (leases, leaseMs) => renew(statements, leases, leaseMs),
+    read: (stream, after, limit = Infinity) => readEvents(statements, stream, after, limit),
+    readInbox: (stream, after) => readInbox(statements, stream, after),
+    now: async () => (await statements.ask<{ now: number }>("clock", null, []))[0]?.now ?? Number.NaN,
+  };
+}
+
+interface AcquireRow {
+  readonly status: string;
+  readonly generation: number;
+  readonly epoch: number | null;
+  readonly head_seq: number;
+  readonly inbox_seq: number;
+  readonly attempts: number;
+  readonly solo_attempts: number;
+  readonly wait: Wait | null;
+  readonly now: number;
+}
+
+function acquired(
+  stream: StreamRef,
+  as: { owner: string; generation: number; leaseMs: number },
+  row: AcquireRow | undefined,
+): Acquired {
+  if (row === undefined) return { type: "missing" };
+  if (row.epoch !== null) {
+    const { epoch, wait, now, attempts } = row;
+    const reach = { head: row.head_seq, inboxSeq: row.inbox_seq, attempts, soloAttempts: row.solo_attempts };
+    return { type: "acquired", lease: { stream, owner: as.owner, epoch, ...reach, wait, now, leaseMs: as.leaseMs } };
+  }
+  if (row.status === "ended") return { type: "ended" };
+  if (row.generation > as.generation) return { type: "newer", generation: row.generation };
+  return { type: "leased" };
+}
+
+/** An append's stored form. @throws TorenError `payload.too_large`, before anything is written. */
+function prepared(append: Append): { item: Omit<Item, "resolve" | "reject">; blobs: readonly Blob[] } {
+  const { stream } = append.lease;
+  const events = append.events.map((e) => ({ type: e.type, ...storedObject(`The event ${e.type}`, e.payload) }));
+  const outcome = append.next.type === "end" && stream.streamId === "run" ? append.next.outcome : null;
+  const output = outcome?.status === "completed" ? storedValue("The run's output", outcome.output) : null;
+  const error =
+    outcome === null || outcome.status === "completed" ? null : storedObject("The run's error", outcome.error);
+  const parts = [...events, ...(output === null ? [] : [output]), ...(error === null ? [] : [error])];
+  const item = {
+    append,
+    streamKey: `${stream.runId}/${stream.streamId}`,
+    events,
+    output: output?.text ?? null,
+    error: error?.text ?? null,
+    bytes: parts.reduce((sum, part) => sum + part.bytes, 0),
+  };
+  return { item, blobs: parts.flatMap((part) => part.blobs) };
+}
+
+type Renewed = Awaited<ReturnType<StreamStore["renew"]>>[number];
+
+async function renew(statements: Statements, leases: readonly Lease[], leaseMs: number): Promise<Renewed[]> {
+  const answers = new Map<Lease, Renewed>();
+  for (const [agent, some] of Map.groupBy(leases, (lease) => lease.stream.agent)) {
+    const values = [
+      some.map((_, ord) => ord),
+      some.map((l) => l.stream.runId),
+      some.map((l) => l.stream.streamId),
+      some.map((l) => l.epoch),
+      some.map((l) => l.owner),
+      leaseMs,
+    ];
+    for (const row of await statements.change<{ ord: number; inbox_seq: number | null; now: number }>(
+      "renew",
+      agent,
+      values,
+    )) {
+      const lease = some[row.ord];
+      if (lease !== undefined)
+        answers.set(lease, { held: row.inbox_seq !== null, inboxSeq: row.inbox_seq ?? 0, now: row.now });
+    }
+  }
+  return leases.map((lease) => answers.get(lease) ?? { held: false, inboxSeq: 0, now: lease.now });
+}
+
+async function readEvents(
+  statements: Statements,
+  stream: StreamRef,
+  after: number,
+  limit: number,
+): Promise<RawEvent[]> {
+  const events: RawEvent[] = [];
+  for (let from = after; events.length < limit; ) {
+    const page = Math.min(limit - events.length, READ_PAGE_ROWS);
+    const rows = await statements.ask<EventRow>("read-events", stream.agent, [
+      stream.runId,
+      stream.streamId,
+      from,
+      page,
+    ]);
+    const payloads = await restoreAll(
+      statements,
+      stream.agent,
+      rows.map((row) => ({ runId: stream.runId, value: row.payload })),
+    );
+    for (const [i, row] of rows.entries())
+      events.push({
+        seq: row.seq,
+        type: row.type,
+        payload: payloads[i] as RawEvent["payload"],
+        recordedAt: row.recorded_at,
+      });
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < page) break;
+    from = last.seq;
+  }
+  return events;
+}
+
+interface EventRow {
+  readonly seq: number;
+  readonly type: string;
+  readonly payload: Json;
+  readonly recorded_at: number;
+}
+
+async function readInbox(statements: Statements, stream: StreamRef, after: number): Promise<InboxItem[]> {
+  const items: InboxItem[] = [];
+  for (let from = after; ; ) {
+    const values = [stream.runId, stream.streamId, from, READ_PAGE_ROWS];
+    const rows = await statements.ask<{ seq: number; key: string; payload: Json }>("read-inbox", stream.agent, values);
+    for (const row of rows)
+      items.push({ seq: row.seq, key: row.key, fact: fromStored(row.payload) as unknown as Fact });
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < READ_PAGE_ROWS) return items;
+    from = last.seq;
+  }
+}

@@ -1,0 +1,53 @@
+// What ticks and tasks read about tasks.
+import type { TaskOutcome } from "../../core/events.ts";
+import type { Json } from "../../core/json.ts";
+import type { TaskStore, Wait } from "../../ports/store.ts";
+import { restoreAll } from "./blobs.ts";
+import type { Statements } from "./statements.ts";
+
+const TASK = "task:";
+
+export function createTasks(statements: Statements): TaskStore {
+  return {
+    spec: async ({ agent, runId, streamId }) => {
+      const taskId = streamId.slice(TASK.length);
+      const [row] = await statements.ask<{ role: string; input: Json; digest: string }>("read-spec", agent, [
+        runId,
+        taskId,
+      ]);
+      if (row === undefined) return null;
+      const [input] = await restoreAll(statements, agent, [{ runId, value: row.input }]);
+      return { taskId, role: row.role, input: input ?? null, digest: row.digest };
+    },
+    digests: async (agent, runId) => {
+      const rows = await statements.ask<{ task_id: string; digest: string }>("list-digests", agent, [runId]);
+      return rows.map((row) => ({ taskId: row.task_id, digest: row.digest }));
+    },
+    outcomes: async (agent, runId, taskIds) => {
+      const rows = await statements.ask<{ task_id: string; payload: Json }>("read-outcomes", agent, [runId, taskIds]);
+      const payloads = await restoreAll(
+        statements,
+        agent,
+        rows.map((row) => ({ runId, value: row.payload })),
+      );
+      return rows.map((row, i) => ({ taskId: row.task_id, outcome: outcomeOf(payloads[i] as TerminalPayload) }));
+    },
+    unrepeatable: async (agent, runId, taskIds) => {
+      const rows = await statements.ask<{ task_id: string; tool: string }>("list-unrepeatable", agent, [
+        runId,
+        taskIds,
+      ]);
+      return rows.map((row) => `${row.task_id}: ${row.tool}`);
+    },
+    open: async (agent, runId) => {
+      const rows = await statements.ask<{ task_id: string; wait: Wait | null }>("list-open-tasks", agent, [runId]);
+      return rows.map((row) => ({ taskId: row.task_id, wait: row.wait }));
+    },
+  };
+}
+
+/** Of TaskCompleted, or of TaskFailed and TaskCancelled. */
+type TerminalPayload = { readonly result?: Json; readonly error?: Extract<TaskOutcome, { status: "failed" }>["error"] };
+
+const outcomeOf = ({ result, error }: TerminalPayload): TaskOutcome =>
+  error === undefined ? { status: "completed", output: result ?? null } : { status: "failed", error };

@@ -1,0 +1,625 @@
+// All of the SQL in one module, hence its length. Made by generate.ts from the .sql files, which say why: change those.
+export const QUERIES = {
+  acquire: `
+WITH held AS MATERIALIZED (
+  SELECT s.status, s.generation FROM :agent.streams s WHERE s.run_id = $1::uuid AND s.stream_id = $2::text FOR UPDATE
+), taken AS (
+  UPDATE :agent.streams s SET
+    lease_epoch   = s.lease_epoch   + CASE WHEN s.lease_owner = $3::uuid THEN 0 ELSE 1 END,
+    attempts      = s.attempts      + CASE WHEN s.lease_owner = $3::uuid THEN 0 ELSE 1 END,
+    solo_attempts = s.solo_attempts + CASE WHEN s.lease_owner = $3::uuid OR NOT $6::bool THEN 0 ELSE 1 END,
+    lease_owner = $3::uuid, status = 'running', generation = $5::int,
+    lease_until = clock_timestamp() + $4::int * interval '1 ms',
+    wake_at     = clock_timestamp() + $4::int * interval '1 ms'
+  FROM held
+  WHERE s.run_id = $1::uuid AND s.stream_id = $2::text AND s.status <> 'ended' AND s.generation <= $5::int
+    AND (s.lease_owner IS NULL OR s.lease_owner = $3::uuid OR s.lease_until < clock_timestamp())
+  RETURNING s.head_seq, s.inbox_seq, s.lease_epoch, s.attempts, s.solo_attempts, s.wait
+), begun AS (
+  UPDATE :agent.runs r SET phase = 'running' FROM taken t
+  WHERE $2::text = 'run' AND r.run_id = $1::uuid AND r.phase = 'created' AND t.lease_epoch = 1
+)
+SELECT h.status, h.generation, t.head_seq, t.inbox_seq, t.lease_epoch AS epoch, t.attempts, t.solo_attempts, t.wait,
+       floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now
+FROM held h LEFT JOIN taken t ON true
+`,
+  "add-file": `
+INSERT INTO toren_control.files (id, name, media_type, bytes, content)
+VALUES ($1::text, $2::text, $3::text, octet_length($4::bytea), $4::bytea) ON CONFLICT (id) DO NOTHING
+`,
+  "append-full": `
+WITH want AS MATERIALIZED (
+  SELECT w.ord, w.run_id, w.stream_id COLLATE "C" AS stream_id, w.head, w.epoch, w.n, w.next, w.progress, w.keep_attempts, w.absorbed, w.wait, w.wake_ms,
+         w.after_ms, w.outcome, w.output, w.error, w.lease_ms
+  FROM unnest($1::int[], $2::uuid[], $3::text[], $4::bigint[], $5::bigint[], $6::int[], $7::text[], $8::bool[], $9::bool[], $10::bigint[], $11::text[],
+              $12::float8[], $13::float8[], $14::text[], $15::jsonb[], $16::jsonb[], $17::int[])
+    AS w(ord, run_id, stream_id, head, epoch, n, next, progress, keep_attempts, absorbed, wait, wake_ms, after_ms, outcome, output, error, lease_ms)
+), target AS MATERIALIZED (
+  SELECT w.run_id, w.stream_id FROM want w
+  UNION SELECT w.run_id, 'run' COLLATE "C" FROM want w WHERE w.next = 'end'
+  UNION SELECT s.run_id, s.stream_id FROM want w JOIN :agent.streams s ON s.run_id = w.run_id
+        WHERE w.next = 'end' AND w.stream_id = 'run' AND s.status <> 'ended'
+), locked AS MATERIALIZED (
+  SELECT s.run_id, s.stream_id, s.head_seq, s.inbox_seq, s.lease_epoch, s.lease_owner, s.status, s.wait, s.wave
+  FROM :agent.streams s JOIN target t ON t.run_id = s.run_id AND t.stream_id = s.stream_id
+  ORDER BY s.run_id, s.stream_id FOR UPDATE OF s
+), fresh AS MATERIALIZED (
+  SELECT w.*, CASE WHEN w.next = 'end' AND w.stream_id <> 'run' THEN l.wave END AS wave, l.wait AS old_wait, l.inbox_seq
+  FROM want w JOIN locked l ON l.run_id = w.run_id AND l.stream_id = w.stream_id
+  WHERE l.head_seq = w.head AND l.lease_epoch = w.epoch AND l.lease_owner IS NOT NULL
+), ok AS MATERIALIZED (
+  SELECT f.* FROM fresh f
+  WHERE f.wave IS NULL OR EXISTS (SELECT 1 FROM :agent.waves v WHERE v.run_id = f.run_id AND v.wave = f.wave)
+), ripe AS MATERIALIZED (
+  SELECT v.run_id, v.wave, v.signalled, v.unsettled - c.k AS left_over, (c.failed AND v.on_failure = 'fail') AS broke
+  FROM :agent.waves v JOIN (SELECT run_id, wave, count(*)::int AS k, bool_or(outcome <> 'completed') AS failed FROM ok WHERE wave IS NOT NULL
+                            GROUP BY run_id, wave) c ON c.run_id = v.run_id AND c.wave = v.wave
+  ORDER BY v.run_id, v.wave FOR UPDATE OF v
+), counted AS (
+  UPDATE :agent.waves v SET unsettled = r.left_over, signalled = r.signalled OR r.left_over = 0 OR r.broke
+  FROM ripe r WHERE v.run_id = r.run_id AND v.wave = r.wave
+), closing AS MATERIALIZED (
+  SELECT run_id FROM ok WHERE stream_id = 'run' AND next = 'end'
+  UNION SELECT run_id FROM locked WHERE stream_id = 'run' AND status = 'ended'
+), bell AS MATERIALIZED (
+  SELECT run_id, wave, broke, row_number() OVER (PARTITION BY run_id ORDER BY wave) AS i, count(*) OVER (PARTITION BY run_id) AS of
+  FROM ripe r WHERE NOT signalled AND (left_over = 0 OR broke) AND NOT EXISTS (SELECT 1 FROM closing c WHERE c.run_id = r.run_id)
+), told AS MATERIALIZED (
+  SELECT l.run_id, l.stream_id, o.head FROM locked l JOIN ok o ON o.run_id = l.run_id AND o.stream_id = 'run' AND o.next = 'end'
+  WHERE l.stream_id <> 'run' AND l.status <> 'ended'
+    AND NOT EXISTS (SELECT 1 FROM ok e WHERE e.run_id = l.run_id AND e.stream_id = l.stream_id AND e.next = 'end')
+), change AS MATERIALIZED (
+  SELECT t.run_id, t.stream_id, o.ord, o.n, o.next, o.progress, o.keep_attempts, o.absorbed, o.wait, o.old_wait, o.wake_ms, o.after_ms,
+         o.outcome, o.output, o.error, o.lease_ms, p.posts,
+         coalesce(o.next = 'park' AND o.inbox_seq = o.absorbed AND p.posts IS NULL, false) AS parks
+  FROM target t
+  LEFT JOIN ok o ON o.run_id = t.run_id AND o.stream_id = t.stream_id
+  LEFT JOIN (SELECT run_id, 'run' COLLATE "C" AS stream_id, max(of) AS posts FROM bell GROUP BY run_id
+             UNION ALL SELECT run_id, stream_id, 1 FROM told) p ON p.run_id = t.run_id AND p.stream_id = t.stream_id
+  WHERE o.ord IS NOT NULL OR p.posts IS NOT NULL
+), moved AS (
+  UPDATE :agent.streams s SET
+    head_seq  = s.head_seq + coalesce(k.n, 0),
+    inbox_seq = s.inbox_seq + coalesce(k.posts, 0),
+    status = CASE WHEN k.next = 'end' THEN 'ended'
+                  WHEN k.next = 'release' THEN 'ready'
+                  WHEN k.parks THEN 'parked'
+                  WHEN k.next IS NULL AND s.status = 'parked' THEN 'ready'
+                  ELSE s.status END,
+    outcome = CASE WHEN k.next = 'end' THEN k.outcome ELSE s.outcome END,
+    wait = CASE WHEN k.parks THEN k.wait
+                WHEN k.next IS NULL OR (k.next = 'release' AND k.n = 0) THEN s.wait
+                ELSE NULL END,
+    absorbed = CASE WHEN k.parks THEN k.absorbed ELSE s.absorbed END,
+    lease_owner = CASE WHEN k.parks OR k.next IN ('end', 'release') THEN NULL ELSE s.lease_owner END,
+    lease_until = CASE WHEN k.parks OR k.next IN ('end', 'release') THEN NULL
+                       WHEN k.next IS NOT NULL THEN clock_timestamp() + k.lease_ms * interval '1 ms'
+                       ELSE s.lease_until END,
+    wake_at = CASE WHEN k.next = 'end' THEN NULL
+                   WHEN k.next = 'release' THEN clock_timestamp() + k.after_ms * interval '1 ms'
+                   WHEN k.parks THEN to_timestamp(k.wake_ms / 1000)
+                   WHEN k.next IS NULL AND s.status = 'parked' THEN clock_timestamp() + $18::int * interval '1 ms'
+                   ELSE s.wake_at END,
+    attempts = CASE WHEN k.progress OR k.parks OR k.next = 'end' OR (k.next = 'release' AND NOT k.keep_attempts) THEN 0 ELSE s.attempts END,
+    solo_attempts = CASE WHEN k.progress OR k.parks OR k.next = 'end' OR (k.next = 'release' AND NOT k.keep_attempts) THEN 0 ELSE s.solo_attempts END,
+    problem = CASE WHEN k.n > 0 THEN NULL ELSE s.problem END
+  FROM change k
+  WHERE s.run_id = k.run_id AND s.stream_id = k.stream_id
+  RETURNING k.ord, s.run_id, s.stream_id, s.head_seq - coalesce(k.n, 0) AS head, s.inbox_seq, s.status, k.old_wait, s.wait, k.outcome, k.output, k.error
+), written AS (
+  INSERT INTO :agent.events (run_id, stream_id, seq, type, payload)
+  SELECT m.run_id, m.stream_id, m.head + e.i, e.type, e.payload
+  FROM unnest($20::int[], $21::int[], $22::text[], $23::jsonb[]) AS e(ord, i, type, payload) JOIN moved m ON m.ord = e.ord
+), posted AS (
+  INSERT INTO :agent.inbox (run_id, stream_id, seq, key, kind, payload)
+  SELECT m.run_id, m.stream_id, m.inbox_seq - b.of + b.i, 'wave:' || b.wave, 'wave', jsonb_build_object('kind', 'wave', 'wave', b.wave, 'broke', b.broke)
+  FROM bell b JOIN moved m ON m.run_id = b.run_id AND m.stream_id = 'run'
+  UNION ALL
+  SELECT m.run_id, m.stream_id, m.inbox_seq, 'ended:' || d.head, 'cancel', $19::jsonb
+  FROM told d JOIN moved m ON m.run_id = d.run_id AND m.stream_id = d.stream_id
+), state AS MATERIALIZED (
+  SELECT run_id, sum((wait IS NOT DISTINCT FROM 'cut')::int - (old_wait IS NOT DISTINCT FROM 'cut')::int)::int AS cut,
+         max(CASE wait WHEN 'timer' THEN 'waitingTimer' WHEN 'retry' THEN 'waitingRetry' ELSE 'running' END) FILTER (WHERE stream_id = 'run') AS phase,
+         max(CASE old_wait WHEN 'timer' THEN 'waitingTimer' WHEN 'retry' THEN 'waitingRetry' ELSE 'running' END) FILTER (WHERE stream_id = 'run') AS old_phase,
+         bool_or(stream_id = 'run' AND status = 'ended') AS over
+  FROM moved WHERE ord IS NOT NULL GROUP BY run_id
+), rows_last AS MATERIALIZED (
+  SELECT r.run_id, c.cut, c.phase, c.over FROM :agent.runs r JOIN state c ON c.run_id = r.run_id
+  WHERE c.cut <> 0 OR c.phase IS DISTINCT FROM c.old_phase OR c.over
+  ORDER BY r.run_id FOR UPDATE OF r
+), stated AS (
+  UPDATE :agent.runs r SET
+    waiting_cut = r.waiting_cut + c.cut,
+    phase = coalesce(c.phase, r.phase),
+    ended = CASE WHEN c.over THEN m.outcome ELSE r.ended END,
+    ended_at = CASE WHEN c.over THEN clock_timestamp() ELSE r.ended_at END,
+    output = CASE WHEN c.over THEN m.output ELSE r.output END,
+    error = CASE WHEN c.over THEN m.error ELSE r.error END
+  FROM rows_last c LEFT JOIN moved m ON m.run_id = c.run_id AND m.stream_id = 'run' AND c.over
+  WHERE r.run_id = c.run_id
+)
+SELECT w.ord, m.inbox_seq, m.status,
+       CASE WHEN m.ord IS NOT NULL THEN 'ok' WHEN f.ord IS NULL THEN 'conflict' ELSE 'again' END AS outcome,
+       EXISTS (SELECT 1 FROM bell b WHERE b.run_id = w.run_id AND b.wave = f.wave) AS rang
+FROM want w LEFT JOIN moved m ON m.ord = w.ord LEFT JOIN fresh f ON f.ord = w.ord ORDER BY w.ord
+`,
+  "append-plain": `
+WITH want AS MATERIALIZED (
+  SELECT * FROM unnest($1::int[], $2::uuid[], $3::text[], $4::bigint[], $5::bigint[], $6::int[], $7::bool[], $8::int[])
+    AS w(ord, run_id, stream_id, head, epoch, n, progress, lease_ms)
+), locked AS MATERIALIZED (
+  SELECT w.* FROM :agent.streams s JOIN want w USING (run_id, stream_id)
+  WHERE s.head_seq = w.head AND s.lease_epoch = w.epoch AND s.lease_owner IS NOT NULL
+  ORDER BY s.run_id, s.stream_id FOR UPDATE OF s
+), moved AS (
+  UPDATE :agent.streams s SET
+    head_seq = l.head + l.n,
+    lease_until = clock_timestamp() + l.lease_ms * interval '1 ms',
+    attempts = CASE WHEN l.progress THEN 0 ELSE s.attempts END,
+    solo_attempts = CASE WHEN l.progress THEN 0 ELSE s.solo_attempts END,
+    problem = NULL
+  FROM locked l
+  WHERE s.run_id = l.run_id AND s.stream_id = l.stream_id AND s.head_seq = l.head AND s.lease_epoch = l.epoch AND s.lease_owner IS NOT NULL
+  RETURNING l.ord, s.run_id, s.stream_id, l.head, s.inbox_seq
+), written AS (
+  INSERT INTO :agent.events (run_id, stream_id, seq, type, payload)
+  SELECT m.run_id, m.stream_id, m.head + e.i, e.type, e.payload
+  FROM unnest($9::int[], $10::int[], $11::text[], $12::jsonb[]) AS e(ord, i, type, payload) JOIN moved m USING (ord)
+)
+SELECT ord, inbox_seq FROM moved
+`,
+  audit: `
+WITH page AS MATERIALIZED (
+  SELECT s.run_id, s.stream_id FROM :agent.streams s
+  WHERE s.status = 'parked' AND ($1::uuid IS NULL OR (s.run_id, s.stream_id) > ($1::uuid, $2::text))
+  ORDER BY s.run_id, s.stream_id LIMIT $3::int FOR UPDATE SKIP LOCKED
+), woken AS (
+  UPDATE :agent.streams s SET status = 'ready', wake_at = clock_timestamp()
+  FROM page p
+  WHERE s.run_id = p.run_id AND s.stream_id = p.stream_id AND s.status = 'parked'
+    AND (s.inbox_seq > s.absorbed OR s.wait IS NULL OR (s.wake_at IS NULL AND s.wait IN ('timer', 'retry')))
+  RETURNING s.run_id, s.stream_id
+)
+SELECT p.run_id, p.stream_id, w.run_id IS NOT NULL AS fixed
+FROM page p LEFT JOIN woken w ON w.run_id = p.run_id AND w.stream_id = p.stream_id
+ORDER BY p.run_id, p.stream_id
+`,
+  clock: `
+SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now
+`,
+  "create-run": `
+WITH run AS (
+  INSERT INTO :agent.runs (run_id, process, input, generation, code_hash, idempotency_key, request_digest)
+  VALUES ($1::uuid, $2::text, $3::jsonb, $4::int, $5::text, $6::text, $7::text)
+), stream AS (
+  INSERT INTO :agent.streams (run_id, stream_id, head_seq, wake_at)
+  VALUES ($1::uuid, 'run', 1, clock_timestamp() + $11::int * interval '1 ms')
+), event AS (
+  INSERT INTO :agent.events (run_id, stream_id, seq, type, payload) VALUES ($1::uuid, 'run', 1, 'RunCreated', $8::jsonb)
+), files AS (
+  INSERT INTO :agent.run_files (run_id, position, file_id) SELECT $1::uuid, f.i, f.id FROM unnest($9::text[]) WITH ORDINALITY AS f(id, i)
+)
+INSERT INTO toren_control.run_index (run_id, agent) VALUES ($1::uuid, $10::text)
+`,
+  defer: `
+UPDATE :agent.streams s SET problem = $3::jsonb, wake_at = clock_timestamp() + $4::float8 * interval '1 ms'
+WHERE s.run_id = $1::uuid AND s.stream_id = $2::text AND s.status <> 'ended' AND (s.lease_owner IS NULL OR s.lease_until < clock_timestamp())
+`,
+  "delete-hints": `
+WITH relaxed AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true) AS was
+), gone AS MATERIALIZED (
+  SELECT m.id FROM toren_control.queue_messages m JOIN unnest($1::bigint[], $2::uuid[]) AS r(id, receipt) ON m.id = r.id AND m.receipt = r.receipt
+  WHERE (m.dead_at IS NOT NULL) = $3::bool ORDER BY m.id FOR UPDATE OF m
+)
+DELETE FROM toren_control.queue_messages m USING gone g, relaxed WHERE m.id = g.id AND relaxed.was IS NOT NULL
+`,
+  "deliver-fact": `
+WITH held AS MATERIALIZED (
+  SELECT s.status FROM :agent.streams s WHERE s.run_id = $1::uuid AND s.stream_id = $2::text FOR UPDATE
+), moved AS (
+  UPDATE :agent.streams s SET
+    inbox_seq = s.inbox_seq + 1,
+    status  = CASE WHEN s.status = 'parked' THEN 'ready' ELSE s.status END,
+    wake_at = CASE WHEN s.status = 'parked' THEN clock_timestamp() + $6::int * interval '1 ms' ELSE s.wake_at END
+  FROM held h
+  WHERE s.run_id = $1::uuid AND s.stream_id = $2::text AND s.status <> 'ended'
+    AND NOT EXISTS (SELECT 1 FROM :agent.inbox i WHERE i.run_id = $1::uuid AND i.stream_id = $2::text AND i.key = $3::text)
+  RETURNING s.inbox_seq, h.status = 'parked' AS nudge
+), posted AS (
+  INSERT INTO :agent.inbox (run_id, stream_id, seq, key, kind, payload)
+  SELECT $1::uuid, $2::text, m.inbox_seq, $3::text, $4::text, $5::jsonb FROM moved m
+)
+SELECT inbox_seq, nudge FROM moved
+`,
+  due: `
+WITH due AS MATERIALIZED (
+  SELECT run_id, stream_id FROM :agent.streams WHERE wake_at <= clock_timestamp() ORDER BY wake_at LIMIT $1::int FOR UPDATE SKIP LOCKED
+)
+UPDATE :agent.streams s SET
+  wake_at = CASE WHEN s.status = 'running' AND s.lease_until > clock_timestamp() THEN s.lease_until ELSE clock_timestamp() + $2::int * interval '1 ms' END
+FROM due d WHERE s.run_id = d.run_id AND s.stream_id = d.stream_id
+RETURNING s.run_id, s.stream_id, s.attempts, s.solo_attempts, NOT (s.status = 'running' AND s.lease_until > clock_timestamp()) AS nudge
+`,
+  "find-agent": `
+SELECT agent FROM toren_control.run_index WHERE run_id = $1::uuid
+`,
+  "find-generation": `
+SELECT max(generation) AS generation FROM toren_control.deployments WHERE agent = $1::text AND code_hash = $2::text
+`,
+  "find-run": `
+SELECT run_id, request_digest FROM :agent.runs WHERE idempotency_key = $2::text OR run_id = $1::uuid
+ORDER BY (idempotency_key IS NOT DISTINCT FROM $2::text) DESC LIMIT 1
+`,
+  "list-agents": `
+SELECT agent FROM toren_control.agents ORDER BY agent
+`,
+  "list-call-events": `
+SELECT stream_id, seq, type, payload - 'response' - 'result' - 'args' AS payload, floor(extract(epoch FROM recorded_at) * 1000)::float8 AS recorded_at
+FROM :agent.events
+WHERE run_id = $1::uuid AND (stream_id, seq) > ($2::text, $3::bigint)
+  AND type IN ('TaskStarted', 'LlmCallStarted', 'LlmCallCompleted', 'LlmCallFailed', 'ToolCallStarted', 'ToolCallCompleted', 'StreamInvalidated', 'CutRequested')
+ORDER BY stream_id, seq LIMIT $4::int
+`,
+  "list-digests": `
+SELECT task_id, digest FROM :agent.task_specs WHERE run_id = $1::uuid ORDER BY ordinal
+`,
+  "list-files": `
+SELECT f.id, f.name, f.media_type, f.bytes FROM unnest($1::text[]) WITH ORDINALITY AS w(id, ord) JOIN toren_control.files f ON f.id = w.id ORDER BY w.ord
+`,
+  "list-open-tasks": `
+SELECT substr(stream_id, 6) AS task_id, wait FROM :agent.streams
+WHERE run_id = $1::uuid AND stream_id > 'run' AND status <> 'ended' ORDER BY stream_id
+`,
+  "list-run-files": `
+SELECT file_id FROM :agent.run_files WHERE run_id = $1::uuid ORDER BY position
+`,
+  "list-runs": `
+SELECT run_id, process, status, input, output, error, generation, (extract(epoch FROM created_at) * 1000000)::bigint::text AS place,
+       floor(extract(epoch FROM created_at) * 1000)::float8 AS created_at, floor(extract(epoch FROM ended_at) * 1000)::float8 AS ended_at
+FROM :agent.runs
+WHERE ($1::text IS NULL OR status = $1::text)
+  AND ($2::text IS NULL OR (created_at, run_id) < ('epoch'::timestamptz + $2::bigint * interval '1 microsecond', $3::uuid))
+ORDER BY created_at DESC, run_id DESC LIMIT $4::int
+`,
+  "list-streams": `
+SELECT stream_id, status, outcome, wait, floor(extract(epoch FROM wake_at) * 1000)::float8 AS wake_at, attempts, role, wave, head_seq, problem
+FROM :agent.streams WHERE run_id = $1::uuid ORDER BY stream_id
+`,
+  "list-unrepeatable": `
+SELECT DISTINCT substr(b.stream_id, 6) AS task_id, b.payload ->> 'tool' AS tool
+FROM :agent.events b JOIN :agent.events d ON d.run_id = b.run_id AND d.stream_id = b.stream_id AND d.seq > b.seq AND d.type = 'ToolCallCompleted'
+  AND d.payload ->> 'stepId' = b.payload ->> 'stepId' AND d.payload ->> 'toolUseId' = b.payload ->> 'toolUseId'
+WHERE b.run_id = $1::uuid AND b.stream_id = ANY (SELECT 'task:' || x FROM unnest($2::text[]) x)
+  AND b.type = 'ToolCallStarted' AND b.payload ->> 'effects' = 'external' AND b.payload ->> 'idempotency' = 'none'
+ORDER BY 1, 2
+`,
+  "notify-hints": `
+SELECT pg_notify($1::text, w.payload) FROM (SELECT set_config('synchronous_commit', 'off', true)) relaxed, unnest($2::text[]) AS w(payload)
+`,
+  plan: `
+WITH locked AS MATERIALIZED (
+  SELECT s.stream_id, s.status, s.outcome, s.head_seq, s.lease_epoch, s.lease_owner, s.wait FROM :agent.streams s
+  WHERE s.run_id = $1::uuid AND s.stream_id = ANY (ARRAY['run'] || (SELECT coalesce(array_agg('task:' || x), '{}') FROM unnest($17::text[]) x))
+  ORDER BY s.run_id, s.stream_id FOR UPDATE
+), go AS MATERIALIZED (
+  SELECT head_seq, wait FROM locked
+  WHERE stream_id = 'run' AND head_seq = $2::bigint AND lease_epoch = $3::bigint AND lease_owner IS NOT NULL
+), claim AS MATERIALIZED (
+  SELECT c.wave, l.stream_id, l.status, l.outcome
+  FROM go, unnest($16::int[], $17::text[]) AS c(wave, id) JOIN locked l ON l.stream_id = 'task:' || c.id
+), moved AS (
+  UPDATE :agent.streams s SET
+    head_seq = s.head_seq + CASE WHEN k.wave IS NULL THEN cardinality($4::text[]) ELSE 0 END,
+    wave = coalesce(k.wave, s.wave),
+    inbox_seq = s.inbox_seq + CASE WHEN k.wave IS NOT NULL AND s.status <> 'ended' THEN 1 ELSE 0 END,
+    wake_at = CASE WHEN k.wave IS NOT NULL AND s.status = 'parked' THEN clock_timestamp() + $8::int * interval '1 ms' ELSE s.wake_at END,
+    status = CASE WHEN k.wave IS NOT NULL AND s.status = 'parked' THEN 'ready' ELSE s.status END,
+    lease_until = CASE WHEN k.wave IS NULL THEN clock_timestamp() + $7::int * interval '1 ms' ELSE s.lease_until END,
+    wait = CASE WHEN k.wave IS NULL THEN NULL ELSE s.wait END,
+    attempts = CASE WHEN k.wave IS NULL AND $6::bool THEN 0 ELSE s.attempts END,
+    solo_attempts = CASE WHEN k.wave IS NULL AND $6::bool THEN 0 ELSE s.solo_attempts END,
+    problem = CASE WHEN k.wave IS NULL THEN NULL ELSE s.problem END
+  FROM (SELECT 'run' COLLATE "C" AS stream_id, NULL::int AS wave FROM go UNION ALL SELECT stream_id, wave FROM claim) k
+  WHERE s.run_id = $1::uuid AND s.stream_id = k.stream_id
+  RETURNING s.stream_id, s.inbox_seq, s.status, k.wave
+), written AS (
+  INSERT INTO :agent.events (run_id, stream_id, seq, type, payload)
+  SELECT $1::uuid, 'run', go.head_seq + e.i, e.type, e.payload FROM go, unnest($4::text[], $5::jsonb[]) WITH ORDINALITY AS e(type, payload, i)
+), fresh AS MATERIALIZED (
+  SELECT f.wave, f.id, f.role, f.input, f.digest
+  FROM go, unnest($11::int[], $12::text[], $13::text[], $14::jsonb[], $15::text[]) AS f(wave, id, role, input, digest)
+), specs AS (
+  INSERT INTO :agent.task_specs (run_id, task_id, role, input, digest) SELECT $1::uuid, id, role, input, digest FROM fresh
+), born AS (
+  INSERT INTO :agent.streams (run_id, stream_id, wave, role, wake_at)
+  SELECT $1::uuid, 'task:' || id, wave, role, clock_timestamp() + $8::int * interval '1 ms' FROM fresh
+), posted AS (
+  INSERT INTO :agent.inbox (run_id, stream_id, seq, key, kind, payload)
+  SELECT $1::uuid, m.stream_id, m.inbox_seq, 'claim:' || m.wave, 'claim', jsonb_build_object('kind', 'claim', 'wave', m.wave)
+  FROM moved m WHERE m.wave IS NOT NULL AND m.status <> 'ended'
+), counts AS MATERIALIZED (
+  SELECT v.wave, v.on_failure,
+         (SELECT count(*) FROM fresh f WHERE f.wave = v.wave)::int + (SELECT count(*) FROM claim c WHERE c.wave = v.wave AND c.status <> 'ended')::int AS unsettled,
+         v.on_failure = 'fail' AND EXISTS (SELECT 1 FROM claim c WHERE c.wave = v.wave AND c.status = 'ended' AND c.outcome <> 'completed') AS broke
+  FROM go, unnest($9::int[], $10::text[]) AS v(wave, on_failure)
+), waved AS (
+  INSERT INTO :agent.waves (run_id, wave, on_failure, unsettled, signalled)
+  SELECT $1::uuid, wave, on_failure, unsettled, unsettled = 0 OR broke FROM counts
+), stated AS (
+  UPDATE :agent.runs r SET waiting_cut = r.waiting_cut - (go.wait = 'cut')::int, phase = 'running'
+  FROM go JOIN moved m ON m.stream_id = 'run' AND go.wait IN ('cut', 'timer', 'retry') WHERE r.run_id = $1::uuid
+)
+SELECT m.inbox_seq, (SELECT coalesce(array_agg(wave ORDER BY wave), '{}') FROM counts WHERE unsettled = 0 OR broke) AS complete
+FROM moved m WHERE m.stream_id = 'run'
+`,
+  "read-append": `
+SELECT w.ord, s.head_seq, s.lease_epoch, s.lease_owner, s.inbox_seq, s.status, coalesce(v.signalled, false) AS rang
+FROM unnest($1::int[], $2::uuid[], $3::text[]) AS w(ord, run_id, stream_id)
+JOIN :agent.streams s ON s.run_id = w.run_id AND s.stream_id = w.stream_id
+LEFT JOIN :agent.waves v ON v.run_id = s.run_id AND v.wave = s.wave
+`,
+  "read-blobs": `
+SELECT b.run_id, b.hash, b.content FROM unnest($1::uuid[], $2::text[]) AS w(run_id, hash)
+JOIN :agent.blobs b ON b.run_id = w.run_id AND b.hash = w.hash
+`,
+  "read-events": `
+SELECT seq, type, payload, floor(extract(epoch FROM recorded_at) * 1000)::float8 AS recorded_at
+FROM :agent.events WHERE run_id = $1::uuid AND stream_id = $2::text AND seq > $3::bigint ORDER BY seq LIMIT $4::int
+`,
+  "read-fact": `
+SELECT s.status, i.seq, i.payload, floor(extract(epoch FROM i.recorded_at) * 1000)::float8 AS at
+FROM :agent.streams s LEFT JOIN :agent.inbox i ON i.run_id = s.run_id AND i.stream_id = s.stream_id AND i.key = $3::text
+WHERE s.run_id = $1::uuid AND s.stream_id = $2::text
+`,
+  "read-file": `
+SELECT content FROM toren_control.files WHERE id = $1::text
+`,
+  "read-inbox": `
+SELECT seq, key, payload FROM :agent.inbox WHERE run_id = $1::uuid AND stream_id = $2::text AND seq > $3::bigint ORDER BY seq LIMIT $4::int
+`,
+  "read-outcomes": `
+SELECT substr(s.stream_id, 6) AS task_id, e.payload
+FROM unnest($2::text[]) AS t(id)
+JOIN :agent.streams s ON s.run_id = $1::uuid AND s.stream_id = 'task:' || t.id AND s.status = 'ended'
+JOIN :agent.events e ON e.run_id = s.run_id AND e.stream_id = s.stream_id AND e.seq = s.head_seq
+`,
+  "read-plan": `
+SELECT s.head_seq, s.lease_epoch, s.inbox_seq,
+       (SELECT coalesce(array_agg(v.wave ORDER BY v.wave), '{}') FROM :agent.waves v WHERE v.run_id = s.run_id AND v.wave = ANY ($2::int[]) AND v.signalled
+          AND NOT EXISTS (SELECT 1 FROM :agent.inbox i WHERE i.run_id = v.run_id AND i.stream_id = 'run' AND i.key = 'wave:' || v.wave)) AS complete
+FROM :agent.streams s WHERE s.run_id = $1::uuid AND s.stream_id = 'run'
+`,
+  "read-run": `
+SELECT run_id, process, status, input, output, error, generation,
+       floor(extract(epoch FROM created_at) * 1000)::float8 AS created_at, floor(extract(epoch FROM ended_at) * 1000)::float8 AS ended_at
+FROM :agent.runs WHERE run_id = $1::uuid
+`,
+  "read-spec": `
+SELECT role, input, digest FROM :agent.task_specs WHERE run_id = $1::uuid AND task_id = $2::text
+`,
+  "receive-dead": `
+WITH visible AS MATERIALIZED (
+  SELECT id FROM toren_control.queue_messages WHERE dead_at IS NOT NULL AND visible_at <= now() ORDER BY visible_at LIMIT $1::int FOR UPDATE SKIP LOCKED
+)
+UPDATE toren_control.queue_messages m SET receipt = gen_random_uuid(), visible_at = clock_timestamp() + $2::float8 * interval '1 ms'
+FROM visible v WHERE m.id = v.id
+RETURNING m.queue, m.id::text AS id, m.receipt, m.receive_count, m.body::text AS body
+`,
+  "receive-hints": `
+WITH relaxed AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true) AS was
+), visible AS MATERIALIZED (
+  SELECT id FROM toren_control.queue_messages WHERE queue = $1::text AND dead_at IS NULL AND visible_at <= now()
+  ORDER BY visible_at LIMIT $2::int FOR UPDATE SKIP LOCKED
+)
+UPDATE toren_control.queue_messages m SET
+  receive_count = m.receive_count + CASE WHEN m.receive_count < $4::int THEN 1 ELSE 0 END,
+  receipt       = gen_random_uuid(),
+  dead_at       = CASE WHEN m.receive_count < $4::int THEN NULL ELSE clock_timestamp() END,
+  visible_at    = clock_timestamp() + CASE WHEN m.receive_count < $4::int THEN $3::float8 ELSE 0 END * interval '1 ms'
+FROM visible v, relaxed WHERE m.id = v.id AND relaxed.was IS NOT NULL
+RETURNING m.id::text AS id, m.receipt, m.receive_count, m.body::text AS body, m.dead_at IS NOT NULL AS dead
+`,
+  "record-dead-letters": `
+INSERT INTO toren_control.dead_letters (message_id, queue, body, receive_count)
+SELECT w.message_id, w.queue, w.body::jsonb, w.receive_count
+FROM unnest($1::text[], $2::text[], $3::text[], $4::int[]) AS w(message_id, queue, body, receive_count)
+ORDER BY w.message_id
+ON CONFLICT (message_id) DO NOTHING
+`,
+  "register-deployment": `
+WITH newest AS (
+  UPDATE toren_control.agents SET generation = generation + CASE WHEN code_hash = $2::text THEN 0 ELSE 1 END, code_hash = $2::text
+  WHERE agent = $1::text RETURNING generation
+), noted AS (
+  INSERT INTO toren_control.deployments (agent, generation, code_hash) SELECT $1::text, generation, $2::text FROM newest ON CONFLICT DO NOTHING
+)
+SELECT generation FROM newest
+`,
+  "release-hint": `
+UPDATE toren_control.queue_messages m SET visible_at = clock_timestamp() + $3::float8 * interval '1 ms'
+FROM (SELECT set_config('synchronous_commit', 'off', true) AS was) relaxed
+WHERE m.id = $1::bigint AND m.receipt = $2::uuid AND m.dead_at IS NULL AND relaxed.was IS NOT NULL
+`,
+  renew: `
+WITH want AS MATERIALIZED (
+  SELECT * FROM unnest($1::int[], $2::uuid[], $3::text[], $4::bigint[], $5::uuid[]) AS w(ord, run_id, stream_id, epoch, owner)
+), locked AS MATERIALIZED (
+  SELECT w.ord, s.run_id, s.stream_id
+  FROM want w JOIN :agent.streams s ON s.run_id = w.run_id AND s.stream_id = w.stream_id AND s.lease_epoch = w.epoch AND s.lease_owner = w.owner
+  ORDER BY s.run_id, s.stream_id FOR UPDATE OF s
+), renewed AS (
+  UPDATE :agent.streams s SET lease_until = clock_timestamp() + $6::int * interval '1 ms'
+  FROM locked l WHERE s.run_id = l.run_id AND s.stream_id = l.stream_id
+  RETURNING l.ord, s.inbox_seq
+)
+SELECT w.ord, r.inbox_seq, floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now
+FROM want w LEFT JOIN renewed r ON r.ord = w.ord
+`,
+  "send-hints": `
+INSERT INTO toren_control.queue_messages AS m (queue, body, dedupe_key, visible_at)
+SELECT w.queue, w.body::jsonb, w.dedupe_key, clock_timestamp() + w.delay_ms * interval '1 ms'
+FROM (SELECT set_config('synchronous_commit', 'off', true)) relaxed,
+     unnest($1::text[], $2::text[], $3::text[], $4::float8[]) AS w(queue, body, dedupe_key, delay_ms)
+ORDER BY w.queue, w.dedupe_key
+ON CONFLICT (queue, dedupe_key) WHERE dedupe_key IS NOT NULL AND receipt IS NULL AND dead_at IS NULL
+DO UPDATE SET visible_at = EXCLUDED.visible_at WHERE EXCLUDED.visible_at < m.visible_at
+`,
+  "write-blobs": `
+INSERT INTO :agent.blobs (run_id, hash, bytes, content) SELECT * FROM unnest($1::uuid[], $2::text[], $3::int[], $4::jsonb[]) ON CONFLICT DO NOTHING
+`,
+} as const;
+
+export type Verb = keyof typeof QUERIES;
+
+/** In the order of their numbers. `:agent` stands for the schema of an agent. */
+export const MIGRATIONS = {
+  control: {
+    "0001_first_tables": `
+CREATE TABLE toren_control.agents (
+  agent text PRIMARY KEY CHECK (agent ~ '^[a-z][a-z0-9_]{0,40}$'),
+  generation int NOT NULL DEFAULT 0,
+  code_hash text,
+  created_at timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+CREATE TABLE toren_control.deployments (
+  agent text NOT NULL REFERENCES toren_control.agents,
+  generation int NOT NULL,
+  code_hash text NOT NULL,
+  registered_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  PRIMARY KEY (agent, generation)
+);
+CREATE TABLE toren_control.queue_messages (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  queue text NOT NULL,
+  body jsonb NOT NULL CHECK (jsonb_typeof(body) = 'object'),
+  dedupe_key text,
+  sent_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  visible_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  receive_count int NOT NULL DEFAULT 0,
+  receipt uuid,
+  dead_at timestamptz
+) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_analyze_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
+CREATE INDEX queue_messages_visible ON toren_control.queue_messages (queue, visible_at) WHERE dead_at IS NULL;
+CREATE INDEX queue_messages_dead ON toren_control.queue_messages (visible_at) WHERE dead_at IS NOT NULL;
+CREATE UNIQUE INDEX queue_messages_receipt ON toren_control.queue_messages (receipt) WHERE receipt IS NOT NULL;
+CREATE UNIQUE INDEX queue_messages_dedupe ON toren_control.queue_messages (queue, dedupe_key) WHERE dedupe_key IS NOT NULL AND receipt IS NULL AND dead_at IS NULL;
+CREATE TABLE toren_control.dead_letters (
+  message_id text PRIMARY KEY,
+  queue text NOT NULL,
+  body jsonb NOT NULL,
+  receive_count int NOT NULL,
+  recorded_at timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+CREATE TABLE toren_control.files (
+  id text PRIMARY KEY,
+  name text NOT NULL,
+  media_type text NOT NULL,
+  bytes int NOT NULL,
+  content bytea NOT NULL,
+  created_at timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+CREATE TABLE toren_control.run_index (
+  run_id uuid PRIMARY KEY,
+  agent text NOT NULL
+);
+`,
+  },
+  agent: {
+    "0001_first_tables": `
+CREATE TABLE :agent.runs (
+  run_id uuid PRIMARY KEY,
+  process text NOT NULL,
+  input jsonb NOT NULL,
+  output jsonb,
+  error jsonb,
+  generation int NOT NULL,
+  code_hash text NOT NULL,
+  idempotency_key text,
+  request_digest text NOT NULL,
+  ended text CHECK (ended IN ('completed', 'failed', 'cancelled')),
+  waiting_cut int NOT NULL DEFAULT 0,
+  phase text NOT NULL DEFAULT 'created' CHECK (phase IN ('created', 'running', 'waitingRetry', 'waitingTimer')),
+  status text NOT NULL GENERATED ALWAYS AS (CASE WHEN ended IS NOT NULL THEN ended WHEN waiting_cut > 0 THEN 'waitingCut' ELSE phase END) STORED,
+  created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  ended_at timestamptz
+) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
+CREATE UNIQUE INDEX runs_idempotency_key ON :agent.runs (idempotency_key) WHERE idempotency_key IS NOT NULL;
+CREATE INDEX runs_newest ON :agent.runs (created_at, run_id);
+CREATE INDEX runs_by_status ON :agent.runs (status, created_at, run_id);
+CREATE TABLE :agent.streams (
+  run_id uuid NOT NULL,
+  stream_id text COLLATE "C" NOT NULL,
+  head_seq bigint NOT NULL DEFAULT 0,
+  inbox_seq bigint NOT NULL DEFAULT 0,
+  status text NOT NULL DEFAULT 'ready' CHECK (status IN ('ready', 'running', 'parked', 'ended')),
+  outcome text CHECK (outcome IN ('completed', 'failed', 'cancelled')),
+  wait text CHECK (wait IN ('wave', 'timer', 'retry', 'cut', 'claim')),
+  absorbed bigint NOT NULL DEFAULT 0,
+  wake_at timestamptz,
+  lease_owner uuid,
+  lease_epoch bigint NOT NULL DEFAULT 0,
+  lease_until timestamptz,
+  attempts int NOT NULL DEFAULT 0,
+  solo_attempts int NOT NULL DEFAULT 0,
+  generation int NOT NULL DEFAULT 0,
+  problem jsonb,
+  role text,
+  wave int,
+  PRIMARY KEY (run_id, stream_id)
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500, autovacuum_analyze_scale_factor = 0.05,
+        autovacuum_vacuum_cost_delay = 0);
+CREATE INDEX streams_wake ON :agent.streams (wake_at) WHERE wake_at IS NOT NULL;
+CREATE INDEX streams_parked ON :agent.streams (run_id, stream_id) WHERE status = 'parked';
+CREATE TABLE :agent.events (
+  run_id uuid NOT NULL,
+  stream_id text COLLATE "C" NOT NULL,
+  seq bigint NOT NULL,
+  type text NOT NULL,
+  payload jsonb NOT NULL CHECK (jsonb_typeof(payload) = 'object'),
+  recorded_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  PRIMARY KEY (run_id, stream_id, seq)
+) WITH (autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.02);
+CREATE TABLE :agent.inbox (
+  run_id uuid NOT NULL,
+  stream_id text COLLATE "C" NOT NULL,
+  seq bigint NOT NULL,
+  key text NOT NULL,
+  kind text NOT NULL,
+  payload jsonb NOT NULL CHECK (jsonb_typeof(payload) = 'object'),
+  recorded_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  PRIMARY KEY (run_id, stream_id, seq),
+  UNIQUE (run_id, stream_id, key)
+) WITH (autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.02);
+CREATE TABLE :agent.task_specs (
+  run_id uuid NOT NULL,
+  task_id text COLLATE "C" NOT NULL,
+  role text NOT NULL,
+  input jsonb NOT NULL,
+  digest text NOT NULL,
+  ordinal bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  PRIMARY KEY (run_id, task_id)
+);
+CREATE TABLE :agent.waves (
+  run_id uuid NOT NULL,
+  wave int NOT NULL,
+  on_failure text NOT NULL CHECK (on_failure IN ('fail', 'collect')),
+  unsettled int NOT NULL,
+  signalled boolean NOT NULL,
+  PRIMARY KEY (run_id, wave)
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
+CREATE TABLE :agent.blobs (
+  run_id uuid NOT NULL,
+  hash text COLLATE "C" NOT NULL,
+  bytes int NOT NULL,
+  content jsonb NOT NULL,
+  PRIMARY KEY (run_id, hash)
+);
+CREATE TABLE :agent.run_files (
+  run_id uuid NOT NULL,
+  position int NOT NULL,
+  file_id text NOT NULL,
+  PRIMARY KEY (run_id, position)
+);
+`,
+  },
+} as const;

@@ -1,0 +1,130 @@
+-- The append (I2) for a batch in which something settles, parks, ends, releases or goes on after a wait: up to 128 items of one agent in one round trip.
+-- Locks: stream rows ORDER BY (run_id, stream_id) — INCLUDING the run's own row of every task that ends, and every open task of a run that ends — then
+-- wave rows by (run_id, wave), only while their run's row is held, then runs rows by run_id. Locking the run's row after the wave deadlocks two workers
+-- that each tick one run and settle the last task of the other.
+-- One UPDATE of streams, one of waves, one of runs: two in one statement that meet in a row lose one of them without a word. Waves and runs move by an
+-- aggregated count, because UPDATE … FROM applies one joined row a target. `locked` holds what is true after the lock wait, the snapshot doesn't.
+-- 'again': the task was moved, while this statement waited, to a wave INSERTed after its snapshot: a lock wait shows newer versions of rows, never new
+-- rows. Nothing of the item is written; sent anew it has a new snapshot.
+-- Events are written whenever head and epoch match; only the park depends on inbox_seq = absorbed, and on no fact posted by this very statement (I10).
+-- An owner is required too: after a release, park or end nothing more is written under that epoch (a repeated append without events would be).
+-- $1 ord int[]        $2 run uuid[]      $3 stream text[]    $4 head bigint[]   $5 epoch bigint[]  $6 n int[]   $7 next text[] run|park|release|end
+-- $8 progress bool[]  $9 keep_attempts bool[] (release)      $10 absorbed bigint[], $11 wait text[], $12 wake_at ms float8[] (park)
+-- $13 after ms float8[] (release)        $14 outcome text[] completed|failed|cancelled, $15 output jsonb[], $16 error jsonb[] (end; the values for a run only)
+-- $17 lease ms int[]  $18 grace ms int   $19 cancel fact jsonb (to open tasks of a run that ends)
+-- $20 ord int[]       $21 i int[]        $22 type text[]     $23 payload jsonb[]      (one entry an event, i = 1..n)
+-- Returns a row an item: outcome ok|conflict|again, inbox_seq, status ('running' after a refused park), rang: its wave has told the run.
+WITH want AS MATERIALIZED (
+  SELECT w.ord, w.run_id, w.stream_id COLLATE "C" AS stream_id, w.head, w.epoch, w.n, w.next, w.progress, w.keep_attempts, w.absorbed, w.wait, w.wake_ms,
+         w.after_ms, w.outcome, w.output, w.error, w.lease_ms
+  FROM unnest($1::int[], $2::uuid[], $3::text[], $4::bigint[], $5::bigint[], $6::int[], $7::text[], $8::bool[], $9::bool[], $10::bigint[], $11::text[],
+              $12::float8[], $13::float8[], $14::text[], $15::jsonb[], $16::jsonb[], $17::int[])
+    AS w(ord, run_id, stream_id, head, epoch, n, next, progress, keep_attempts, absorbed, wait, wake_ms, after_ms, outcome, output, error, lease_ms)
+), target AS MATERIALIZED (
+  SELECT w.run_id, w.stream_id FROM want w
+  UNION SELECT w.run_id, 'run' COLLATE "C" FROM want w WHERE w.next = 'end'
+  UNION SELECT s.run_id, s.stream_id FROM want w JOIN :agent.streams s ON s.run_id = w.run_id
+        WHERE w.next = 'end' AND w.stream_id = 'run' AND s.status <> 'ended'
+), locked AS MATERIALIZED (                        -- every stream row, in one order
+  SELECT s.run_id, s.stream_id, s.head_seq, s.inbox_seq, s.lease_epoch, s.lease_owner, s.status, s.wait, s.wave
+  FROM :agent.streams s JOIN target t ON t.run_id = s.run_id AND t.stream_id = s.stream_id
+  ORDER BY s.run_id, s.stream_id FOR UPDATE OF s
+), fresh AS MATERIALIZED (                         -- the compare of the compare-and-swap; a task that ends settles the wave of its locked row
+  SELECT w.*, CASE WHEN w.next = 'end' AND w.stream_id <> 'run' THEN l.wave END AS wave, l.wait AS old_wait, l.inbox_seq
+  FROM want w JOIN locked l ON l.run_id = w.run_id AND l.stream_id = w.stream_id
+  WHERE l.head_seq = w.head AND l.lease_epoch = w.epoch AND l.lease_owner IS NOT NULL
+), ok AS MATERIALIZED (
+  SELECT f.* FROM fresh f
+  WHERE f.wave IS NULL OR EXISTS (SELECT 1 FROM :agent.waves v WHERE v.run_id = f.run_id AND v.wave = f.wave)   -- else 'again'
+), ripe AS MATERIALIZED (                          -- FOR UPDATE: a plain read would see the snapshot, not the last decrement
+  SELECT v.run_id, v.wave, v.signalled, v.unsettled - c.k AS left_over, (c.failed AND v.on_failure = 'fail') AS broke
+  FROM :agent.waves v JOIN (SELECT run_id, wave, count(*)::int AS k, bool_or(outcome <> 'completed') AS failed FROM ok WHERE wave IS NOT NULL
+                            GROUP BY run_id, wave) c ON c.run_id = v.run_id AND c.wave = v.wave
+  ORDER BY v.run_id, v.wave FOR UPDATE OF v
+), counted AS (
+  UPDATE :agent.waves v SET unsettled = r.left_over, signalled = r.signalled OR r.left_over = 0 OR r.broke
+  FROM ripe r WHERE v.run_id = r.run_id AND v.wave = r.wave
+), closing AS MATERIALIZED (                       -- runs that end here or have ended: nobody is left to hear a bell
+  SELECT run_id FROM ok WHERE stream_id = 'run' AND next = 'end'
+  UNION SELECT run_id FROM locked WHERE stream_id = 'run' AND status = 'ended'
+), bell AS MATERIALIZED (                          -- one fact a wave, once: at zero, or at the first failure under `fail`
+  SELECT run_id, wave, broke, row_number() OVER (PARTITION BY run_id ORDER BY wave) AS i, count(*) OVER (PARTITION BY run_id) AS of
+  FROM ripe r WHERE NOT signalled AND (left_over = 0 OR broke) AND NOT EXISTS (SELECT 1 FROM closing c WHERE c.run_id = r.run_id)
+), told AS MATERIALIZED (                          -- a run that ends cancels what is unsettled
+  SELECT l.run_id, l.stream_id, o.head FROM locked l JOIN ok o ON o.run_id = l.run_id AND o.stream_id = 'run' AND o.next = 'end'
+  WHERE l.stream_id <> 'run' AND l.status <> 'ended'
+    AND NOT EXISTS (SELECT 1 FROM ok e WHERE e.run_id = l.run_id AND e.stream_id = l.stream_id AND e.next = 'end')
+), change AS MATERIALIZED (                        -- what happens to each row, its own append and the facts posted to it together
+  SELECT t.run_id, t.stream_id, o.ord, o.n, o.next, o.progress, o.keep_attempts, o.absorbed, o.wait, o.old_wait, o.wake_ms, o.after_ms,
+         o.outcome, o.output, o.error, o.lease_ms, p.posts,
+         coalesce(o.next = 'park' AND o.inbox_seq = o.absorbed AND p.posts IS NULL, false) AS parks
+  FROM target t
+  LEFT JOIN ok o ON o.run_id = t.run_id AND o.stream_id = t.stream_id
+  LEFT JOIN (SELECT run_id, 'run' COLLATE "C" AS stream_id, max(of) AS posts FROM bell GROUP BY run_id
+             UNION ALL SELECT run_id, stream_id, 1 FROM told) p ON p.run_id = t.run_id AND p.stream_id = t.stream_id
+  WHERE o.ord IS NOT NULL OR p.posts IS NOT NULL
+), moved AS (                                      -- the one UPDATE of streams; k.next is null where a fact is all there is
+  UPDATE :agent.streams s SET
+    head_seq  = s.head_seq + coalesce(k.n, 0),
+    inbox_seq = s.inbox_seq + coalesce(k.posts, 0),
+    status = CASE WHEN k.next = 'end' THEN 'ended'
+                  WHEN k.next = 'release' THEN 'ready'
+                  WHEN k.parks THEN 'parked'
+                  WHEN k.next IS NULL AND s.status = 'parked' THEN 'ready'
+                  ELSE s.status END,
+    outcome = CASE WHEN k.next = 'end' THEN k.outcome ELSE s.outcome END,
+    wait = CASE WHEN k.parks THEN k.wait
+                WHEN k.next IS NULL OR (k.next = 'release' AND k.n = 0) THEN s.wait   -- given back unwritten: it waits as before
+                ELSE NULL END,
+    absorbed = CASE WHEN k.parks THEN k.absorbed ELSE s.absorbed END,
+    lease_owner = CASE WHEN k.parks OR k.next IN ('end', 'release') THEN NULL ELSE s.lease_owner END,
+    lease_until = CASE WHEN k.parks OR k.next IN ('end', 'release') THEN NULL
+                       WHEN k.next IS NOT NULL THEN clock_timestamp() + k.lease_ms * interval '1 ms'
+                       ELSE s.lease_until END,
+    wake_at = CASE WHEN k.next = 'end' THEN NULL
+                   WHEN k.next = 'release' THEN clock_timestamp() + k.after_ms * interval '1 ms'
+                   WHEN k.parks THEN to_timestamp(k.wake_ms / 1000)
+                   WHEN k.next IS NULL AND s.status = 'parked' THEN clock_timestamp() + $18::int * interval '1 ms'
+                   ELSE s.wake_at END,
+    attempts = CASE WHEN k.progress OR k.parks OR k.next = 'end' OR (k.next = 'release' AND NOT k.keep_attempts) THEN 0 ELSE s.attempts END,
+    solo_attempts = CASE WHEN k.progress OR k.parks OR k.next = 'end' OR (k.next = 'release' AND NOT k.keep_attempts) THEN 0 ELSE s.solo_attempts END,
+    problem = CASE WHEN k.n > 0 THEN NULL ELSE s.problem END
+  FROM change k
+  WHERE s.run_id = k.run_id AND s.stream_id = k.stream_id
+  RETURNING k.ord, s.run_id, s.stream_id, s.head_seq - coalesce(k.n, 0) AS head, s.inbox_seq, s.status, k.old_wait, s.wait, k.outcome, k.output, k.error
+), written AS (                                    -- joined by the item, never by the stream: that lets a zombie's event in
+  INSERT INTO :agent.events (run_id, stream_id, seq, type, payload)
+  SELECT m.run_id, m.stream_id, m.head + e.i, e.type, e.payload
+  FROM unnest($20::int[], $21::int[], $22::text[], $23::jsonb[]) AS e(ord, i, type, payload) JOIN moved m ON m.ord = e.ord
+), posted AS (
+  INSERT INTO :agent.inbox (run_id, stream_id, seq, key, kind, payload)
+  SELECT m.run_id, m.stream_id, m.inbox_seq - b.of + b.i, 'wave:' || b.wave, 'wave', jsonb_build_object('kind', 'wave', 'wave', b.wave, 'broke', b.broke)
+  FROM bell b JOIN moved m ON m.run_id = b.run_id AND m.stream_id = 'run'
+  UNION ALL
+  SELECT m.run_id, m.stream_id, m.inbox_seq, 'ended:' || d.head, 'cancel', $19::jsonb
+  FROM told d JOIN moved m ON m.run_id = d.run_id AND m.stream_id = d.stream_id
+), state AS MATERIALIZED (                         -- how the cached status of each run changes
+  SELECT run_id, sum((wait IS NOT DISTINCT FROM 'cut')::int - (old_wait IS NOT DISTINCT FROM 'cut')::int)::int AS cut,
+         max(CASE wait WHEN 'timer' THEN 'waitingTimer' WHEN 'retry' THEN 'waitingRetry' ELSE 'running' END) FILTER (WHERE stream_id = 'run') AS phase,
+         max(CASE old_wait WHEN 'timer' THEN 'waitingTimer' WHEN 'retry' THEN 'waitingRetry' ELSE 'running' END) FILTER (WHERE stream_id = 'run') AS old_phase,
+         bool_or(stream_id = 'run' AND status = 'ended') AS over
+  FROM moved WHERE ord IS NOT NULL GROUP BY run_id
+), rows_last AS MATERIALIZED (
+  SELECT r.run_id, c.cut, c.phase, c.over FROM :agent.runs r JOIN state c ON c.run_id = r.run_id
+  WHERE c.cut <> 0 OR c.phase IS DISTINCT FROM c.old_phase OR c.over
+  ORDER BY r.run_id FOR UPDATE OF r
+), stated AS (
+  UPDATE :agent.runs r SET
+    waiting_cut = r.waiting_cut + c.cut,
+    phase = coalesce(c.phase, r.phase),
+    ended = CASE WHEN c.over THEN m.outcome ELSE r.ended END,
+    ended_at = CASE WHEN c.over THEN clock_timestamp() ELSE r.ended_at END,
+    output = CASE WHEN c.over THEN m.output ELSE r.output END,
+    error = CASE WHEN c.over THEN m.error ELSE r.error END
+  FROM rows_last c LEFT JOIN moved m ON m.run_id = c.run_id AND m.stream_id = 'run' AND c.over
+  WHERE r.run_id = c.run_id
+)
+SELECT w.ord, m.inbox_seq, m.status,
+       CASE WHEN m.ord IS NOT NULL THEN 'ok' WHEN f.ord IS NULL THEN 'conflict' ELSE 'again' END AS outcome,
+       EXISTS (SELECT 1 FROM bell b WHERE b.run_id = w.run_id AND b.wave = f.wave) AS rang
+FROM want w LEFT JOIN moved m ON m.ord = w.ord LEFT JOIN fresh f ON f.ord = w.ord ORDER BY w.ord

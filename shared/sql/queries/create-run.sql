@@ -1,0 +1,17 @@
+-- A run, whole or not at all: its row, its stream with RunCreated, its files, and its place in the index over all agents.
+-- A second run under one idempotency key, or one id, raises 23505: find-run tells which it was.
+-- Locks: none but its own new rows.
+-- $1 run uuid  $2 process  $3 input jsonb  $4 generation int  $5 code hash  $6 idempotency key (or null)  $7 request digest
+-- $8 RunCreated's payload jsonb  $9 file ids text[]  $10 agent  $11 grace ms int
+WITH run AS (
+  INSERT INTO :agent.runs (run_id, process, input, generation, code_hash, idempotency_key, request_digest)
+  VALUES ($1::uuid, $2::text, $3::jsonb, $4::int, $5::text, $6::text, $7::text)
+), stream AS (
+  INSERT INTO :agent.streams (run_id, stream_id, head_seq, wake_at)
+  VALUES ($1::uuid, 'run', 1, clock_timestamp() + $11::int * interval '1 ms')
+), event AS (
+  INSERT INTO :agent.events (run_id, stream_id, seq, type, payload) VALUES ($1::uuid, 'run', 1, 'RunCreated', $8::jsonb)
+), files AS (
+  INSERT INTO :agent.run_files (run_id, position, file_id) SELECT $1::uuid, f.i, f.id FROM unnest($9::text[]) WITH ORDINALITY AS f(id, i)
+)
+INSERT INTO toren_control.run_index (run_id, agent) VALUES ($1::uuid, $10::text)

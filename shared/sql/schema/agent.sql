@@ -1,0 +1,114 @@
+-- An agent's schema agent_<name> as it is after the last migration; `:agent` stands for its name. Read by people and by a test, which holds it equal
+-- to what the migrations make; changes go into a new migration first. README.md is the map.
+
+CREATE TABLE :agent.runs (
+  run_id uuid PRIMARY KEY,
+  process text NOT NULL,
+  input jsonb NOT NULL,
+  output jsonb,
+  error jsonb,
+  generation int NOT NULL,                          -- that started it, with the hash of its code
+  code_hash text NOT NULL,
+  idempotency_key text,
+  request_digest text NOT NULL,                     -- of process, input and files: tells a repeated request from a different one under the same key
+  -- The three that make the status (a cache of the streams): how it ended; how many of its streams wait for a decision about a cut; what its own stream does.
+  -- phase 'created' means that its stream was never acquired.
+  ended text CHECK (ended IN ('completed', 'failed', 'cancelled')),
+  waiting_cut int NOT NULL DEFAULT 0,               -- no CHECK: after a lock wait Postgres tests it on the old version of the row first
+  phase text NOT NULL DEFAULT 'created' CHECK (phase IN ('created', 'running', 'waitingRetry', 'waitingTimer')),
+  status text NOT NULL GENERATED ALWAYS AS (CASE WHEN ended IS NOT NULL THEN ended WHEN waiting_cut > 0 THEN 'waitingCut' ELSE phase END) STORED,
+  created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  ended_at timestamptz
+) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
+CREATE UNIQUE INDEX runs_idempotency_key ON :agent.runs (idempotency_key) WHERE idempotency_key IS NOT NULL;
+CREATE INDEX runs_newest ON :agent.runs (created_at, run_id);
+CREATE INDEX runs_by_status ON :agent.runs (status, created_at, run_id);
+
+-- One row a stream: its writer, how far its log and its inbox reach, what it waits for. stream_id is COLLATE "C": 'run' < 'task:…' everywhere, so a run's
+-- own row is always locked before its tasks' rows. lease_until is not indexed: every append renews it as a heap-only update. wake_at only says when the
+-- guardian looks next.
+CREATE TABLE :agent.streams (
+  run_id uuid NOT NULL,
+  stream_id text COLLATE "C" NOT NULL,
+  head_seq bigint NOT NULL DEFAULT 0,
+  inbox_seq bigint NOT NULL DEFAULT 0,
+  status text NOT NULL DEFAULT 'ready' CHECK (status IN ('ready', 'running', 'parked', 'ended')),
+  outcome text CHECK (outcome IN ('completed', 'failed', 'cancelled')),
+  wait text CHECK (wait IN ('wave', 'timer', 'retry', 'cut', 'claim')),  -- set by a park, kept through waking, cleared by the next append
+  absorbed bigint NOT NULL DEFAULT 0,               -- facts its writer had seen when it parked: what the audit compares inbox_seq with
+  wake_at timestamptz,
+  lease_owner uuid,
+  lease_epoch bigint NOT NULL DEFAULT 0,
+  lease_until timestamptz,
+  attempts int NOT NULL DEFAULT 0,
+  solo_attempts int NOT NULL DEFAULT 0,
+  generation int NOT NULL DEFAULT 0,                -- the highest that wrote it
+  problem jsonb,                                    -- why its writer last stepped back without writing
+  role text,
+  wave int,                                         -- the wave that counts this task NOW: a re-plan moves it; never derived from the id
+  PRIMARY KEY (run_id, stream_id)
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500, autovacuum_analyze_scale_factor = 0.05,
+        autovacuum_vacuum_cost_delay = 0);
+CREATE INDEX streams_wake ON :agent.streams (wake_at) WHERE wake_at IS NOT NULL;
+CREATE INDEX streams_parked ON :agent.streams (run_id, stream_id) WHERE status = 'parked';
+
+-- The log (I1). Insert-only.
+CREATE TABLE :agent.events (
+  run_id uuid NOT NULL,
+  stream_id text COLLATE "C" NOT NULL,
+  seq bigint NOT NULL,
+  type text NOT NULL,
+  payload jsonb NOT NULL CHECK (jsonb_typeof(payload) = 'object'),
+  recorded_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  PRIMARY KEY (run_id, stream_id, seq)
+) WITH (autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.02);
+
+-- Facts from outside a stream, in the order of their commits (I3). Insert-only.
+CREATE TABLE :agent.inbox (
+  run_id uuid NOT NULL,
+  stream_id text COLLATE "C" NOT NULL,
+  seq bigint NOT NULL,
+  key text NOT NULL,
+  kind text NOT NULL,
+  payload jsonb NOT NULL CHECK (jsonb_typeof(payload) = 'object'),
+  recorded_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  PRIMARY KEY (run_id, stream_id, seq),
+  UNIQUE (run_id, stream_id, key)
+) WITH (autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.02);
+
+-- What a task is to do. Insert-only.
+CREATE TABLE :agent.task_specs (
+  run_id uuid NOT NULL,
+  task_id text COLLATE "C" NOT NULL,
+  role text NOT NULL,
+  input jsonb NOT NULL,
+  digest text NOT NULL,
+  ordinal bigint NOT NULL GENERATED ALWAYS AS IDENTITY,                -- of creation: claims go by it
+  PRIMARY KEY (run_id, task_id)
+);
+
+-- One row a wave: how many of its tasks have not settled, and whether its run was told. Touched only while the run's own stream row is held.
+CREATE TABLE :agent.waves (
+  run_id uuid NOT NULL,
+  wave int NOT NULL,
+  on_failure text NOT NULL CHECK (on_failure IN ('fail', 'collect')),
+  unsettled int NOT NULL,
+  signalled boolean NOT NULL,
+  PRIMARY KEY (run_id, wave)
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
+
+-- Values too large for a row that is read often, by the hash of their JSON text.
+CREATE TABLE :agent.blobs (
+  run_id uuid NOT NULL,
+  hash text COLLATE "C" NOT NULL,
+  bytes int NOT NULL,
+  content jsonb NOT NULL,
+  PRIMARY KEY (run_id, hash)
+);
+
+CREATE TABLE :agent.run_files (
+  run_id uuid NOT NULL,
+  position int NOT NULL,
+  file_id text NOT NULL,
+  PRIMARY KEY (run_id, position)
+);

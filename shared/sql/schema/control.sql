@@ -1,0 +1,62 @@
+-- Schema toren_control as it is after the last migration: what belongs to the installation, not to one agent. Read by people and by a test, which
+-- holds it equal to what the migrations make; changes go into a new migration first.
+
+-- One row an agent that has a schema of its own. `generation` and `code_hash` are its newest deployment's (I7): a deployer moves them under this row's lock.
+CREATE TABLE toren_control.agents (
+  agent text PRIMARY KEY CHECK (agent ~ '^[a-z][a-z0-9_]{0,40}$'),
+  generation int NOT NULL DEFAULT 0,
+  code_hash text,
+  created_at timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+
+CREATE TABLE toren_control.deployments (
+  agent text NOT NULL REFERENCES toren_control.agents,
+  generation int NOT NULL,
+  code_hash text NOT NULL,
+  registered_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  PRIMARY KEY (agent, generation)
+);
+
+-- Hints between workers (I9). A message is unclaimed while it has no receipt; the first receive gives it one, each later receive another.
+-- dead_at is set instead of a receive once it was received too often: dead letters are read by their own query and deleted when recorded.
+CREATE TABLE toren_control.queue_messages (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  queue text NOT NULL,
+  body jsonb NOT NULL CHECK (jsonb_typeof(body) = 'object'),
+  dedupe_key text,
+  sent_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  visible_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  receive_count int NOT NULL DEFAULT 0,
+  receipt uuid,
+  dead_at timestamptz
+) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_analyze_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
+-- Claims: the oldest visible of a queue, FOR UPDATE SKIP LOCKED.
+CREATE INDEX queue_messages_visible ON toren_control.queue_messages (queue, visible_at) WHERE dead_at IS NULL;
+CREATE INDEX queue_messages_dead ON toren_control.queue_messages (visible_at) WHERE dead_at IS NOT NULL;
+CREATE UNIQUE INDEX queue_messages_receipt ON toren_control.queue_messages (receipt) WHERE receipt IS NOT NULL;
+CREATE UNIQUE INDEX queue_messages_dedupe ON toren_control.queue_messages (queue, dedupe_key) WHERE dedupe_key IS NOT NULL AND receipt IS NULL AND dead_at IS NULL;
+
+-- What became of hints that nobody could work on. The stream itself is unharmed: the guardian sends new hints.
+CREATE TABLE toren_control.dead_letters (
+  message_id text PRIMARY KEY,
+  queue text NOT NULL,
+  body jsonb NOT NULL,
+  receive_count int NOT NULL,
+  recorded_at timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+
+-- Files that users attach to runs. The id is made from name and content.
+CREATE TABLE toren_control.files (
+  id text PRIMARY KEY,
+  name text NOT NULL,
+  media_type text NOT NULL,
+  bytes int NOT NULL,
+  content bytea NOT NULL,
+  created_at timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+
+-- Which schema a run lives in, when only its id is known.
+CREATE TABLE toren_control.run_index (
+  run_id uuid PRIMARY KEY,
+  agent text NOT NULL
+);
