@@ -84,7 +84,7 @@ async function bringUp(database: Database): Promise<void> {
   const found = await readFile(path).catch(() => null);
   if (found === null) return;
   const { migrate } = await import(pathToFileURL(path).href);
-  await migrate(database.pool);
+  await migrate(database, []);
 }
 
 async function dropStale(admin: Client): Promise<void> {
