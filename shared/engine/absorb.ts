@@ -1,7 +1,7 @@
 // What a tick takes in before it lets the workflow go on: facts of its inbox, due times, and waves whose tasks had all ended when they were planned.
 
 import type { ErrorInfo } from "../core/errors.ts";
-import type { Recorded, RunEvent, TaskOutcome } from "../core/events.ts";
+import type { Recorded, RunEvent } from "../core/events.ts";
 import { jsonBytes } from "../core/json.ts";
 import { SETTLE_CHUNK_BYTES } from "../core/limits.ts";
 import { isOperation, type RunHistory } from "../core/workflow/fold.ts";
@@ -16,40 +16,47 @@ export async function absorb(
 ): Promise<{ inboxSeq: number; error: ErrorInfo } | null> {
   for (const { seq, fact } of await work.writer.facts()) {
     if (fact.kind === "cancel") return { inboxSeq: seq, error: { code: fact.code, message: fact.reason } };
-    if (fact.kind === "wave") await settleWave(work, fact.wave, fact.broke, seq);
+    if (fact.kind === "wave") await settleWave(work, fact.wave, seq);
     else work.record({ type: "FactIgnored", inboxSeq: seq, reason: `a ${fact.kind} concerns no run` });
   }
-  for (const wave of complete) await settleWave(work, wave, false, null);
+  for (const wave of complete) await settleWave(work, wave, null);
   await fireDue(work);
   return null;
 }
 
-/** All outcomes in one query (design §4 ◆). A wave that was cut, or is over, concerns nobody: its fact is absorbed all the same. */
-async function settleWave(work: TickWork, wave: number, broke: boolean, inboxSeq: number | null): Promise<void> {
+/**
+ * All outcomes in one query (design §4 ◆). A wave that was cut, or is over, concerns nobody: its fact is absorbed all the same. Whether a failure ends
+ * it is read from the outcomes, not from the fact: a plan that claims a failed task gets no fact.
+ */
+async function settleWave(work: TickWork, wave: number, inboxSeq: number | null): Promise<void> {
   const history = work.history();
   const plan = history.plans.get(wave);
   if (plan === undefined || history.over.has(plan.seq)) {
     if (inboxSeq !== null) work.record({ type: "FactIgnored", inboxSeq, reason: `wave ${wave} is over, or was cut` });
     return;
   }
-  const open = await recordOutcomes(work, history, plan);
-  const failed = broke && plan.onTaskFailure === "fail";
-  if (open.length > 0 && !failed) {
-    if (inboxSeq !== null) work.record({ type: "FactIgnored", inboxSeq, reason: `wave ${wave} has open tasks again` });
+  const { open, failed } = await recordOutcomes(work, history, plan);
+  if (open.length > 0 && !(failed && plan.onTaskFailure === "fail")) {
+    if (inboxSeq !== null) work.record({ type: "FactIgnored", inboxSeq, reason: `wave ${wave} has open tasks` });
     return;
   }
   await cancelTasks(work, open, { code: "task.cancelled", message: `another task of wave ${plan.name} failed` });
   work.record({ type: "WaveSettled", op: plan.seq, ...(inboxSeq === null ? {} : { inboxSeq }) });
 }
 
-/** TaskSettled for each task of the plan that has ended and isn't on record yet, in the plan's order. Returns those that are still open. */
-async function recordOutcomes(work: TickWork, history: RunHistory, plan: Plan): Promise<string[]> {
-  const settled = new Set(history.log.flatMap((e) => (e.type === "TaskSettled" && e.op === plan.seq ? [e.task] : [])));
+interface Outcomes {
+  readonly open: readonly string[];
+  readonly failed: boolean;
+}
+
+/** TaskSettled for each task of the plan that has ended and isn't on record yet, in the plan's order. */
+async function recordOutcomes(work: TickWork, history: RunHistory, plan: Plan): Promise<Outcomes> {
+  const settled = new Map(
+    history.log.flatMap((e) => (e.type === "TaskSettled" && e.op === plan.seq ? [[e.task, e.outcome] as const] : [])),
+  );
   const wanted = plan.tasks.filter((_, place) => !settled.has(place));
   const { agent, runId } = work.hint;
-  const ended = new Map<string, TaskOutcome>(
-    (await work.deps.store.tasks.outcomes(agent, runId, wanted)).map((e) => [e.taskId, e.outcome]),
-  );
+  const ended = new Map((await work.deps.store.tasks.outcomes(agent, runId, wanted)).map((e) => [e.taskId, e.outcome]));
   let bytes = 0;
   for (const [place, taskId] of plan.tasks.entries()) {
     const outcome = ended.get(taskId);
@@ -60,7 +67,8 @@ async function recordOutcomes(work: TickWork, history: RunHistory, plan: Plan): 
     await work.writer.flush(); // many large outputs: a chunk of them is no end of the wave yet
     bytes = 0;
   }
-  return wanted.filter((taskId) => !ended.has(taskId));
+  const failed = [...settled.values(), ...ended.values()].some((outcome) => outcome.status === "failed");
+  return { open: wanted.filter((taskId) => !ended.has(taskId)), failed };
 }
 
 /** Timers, and time-outs of waves, by the database's clock (I8). */
@@ -69,7 +77,7 @@ async function fireDue(work: TickWork): Promise<void> {
   for (const op of history.log.filter(isOperation)) {
     if (!("dueAt" in op) || op.dueAt === undefined || op.dueAt > work.now() || history.over.has(op.seq)) continue;
     if (op.type === "WavePlanned") {
-      const open = await recordOutcomes(work, history, op);
+      const { open } = await recordOutcomes(work, history, op);
       await cancelTasks(work, open, { code: "task.timeout", message: `wave ${op.name} reached its time-out` });
     }
     work.record({ type: "TimerFired", op: op.seq });

@@ -3,10 +3,10 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { pathToFileURL } from "node:url";
 import pg, { type Client } from "pg";
 import { openEmbedded } from "../../shared/adapters/database/embedded.ts";
 import { openUrl } from "../../shared/adapters/database/url.ts";
+import { migrate } from "../../shared/adapters/store/migrate.ts";
 import type { Database } from "../../shared/ports/database.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
@@ -79,13 +79,7 @@ export async function ensureTemplate(serverUrl: string): Promise<string> {
   });
 }
 
-async function bringUp(database: Database): Promise<void> {
-  const path = join(ROOT, "shared/adapters/store/migrate.ts");
-  const found = await readFile(path).catch(() => null);
-  if (found === null) return;
-  const { migrate } = await import(pathToFileURL(path).href);
-  await migrate(database, []);
-}
+const bringUp = (database: Database): Promise<void> => migrate(database, []);
 
 async function dropStale(admin: Client): Promise<void> {
   const { rows } = await admin.query<{ name: string }>(
