@@ -1,9 +1,9 @@
 // An agent's TypeScript as one module. Its own files are bundled; packages stay where they are, so that an agent and the runtime share them.
 
 import { isBuiltin } from "node:module";
-import { relative, resolve } from "node:path";
+import { dirname, relative, resolve, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { build, type Location, type Message, type Metafile, type Plugin } from "esbuild";
+import { build, type ImportKind, type Location, type Message, type Metafile, type Plugin } from "esbuild";
 
 /** What `import … from "toren"` means: this very installation, whatever lies in the agent's node_modules. */
 const TOREN = fileURLToPath(new URL("../../shared/authoring/index.ts", import.meta.url));
@@ -76,22 +76,27 @@ export async function bundleModules(
 const packagesStay = (packages: Map<string, string>): Plugin => ({
   name: "packages-stay",
   setup(pluginBuild) {
-    pluginBuild.onResolve({ filter: /^[^./#]/ }, async (args) => {
-      if (args.pluginData === "asked" || args.kind === "entry-point" || isBuiltin(args.path)) return undefined;
-      const path = args.path === "toren" ? TOREN : await resolvedPath(args.path);
-      if (path === null) return undefined;
+    const find = async (name: string, from: { resolveDir: string; kind: ImportKind }): Promise<string | null> => {
+      const found = await pluginBuild.resolve(name, { ...from, pluginData: ASKED });
+      return found.errors.length > 0 || found.external || found.namespace !== "file" ? null : found.path;
+    };
+    pluginBuild.onResolve({ filter: /^[^./#]/ }, async ({ path: name, resolveDir, kind, pluginData }) => {
+      if (pluginData === ASKED || kind === "entry-point" || isBuiltin(name)) return undefined;
+      const path =
+        name === "toren"
+          ? TOREN
+          : ((await find(name, { resolveDir, kind })) ?? (await find(name, { resolveDir: OURS[name] ?? "", kind })));
+      // A name that leads to sources, not to an installed package (tsconfig's paths, a workspace): bundled like the agent's own files.
+      if (path === null || (path !== TOREN && !path.includes(`${sep}node_modules${sep}`))) return undefined;
       const url = pathToFileURL(path).href;
-      packages.set(url, args.path);
+      packages.set(url, name);
       return { path: url, external: true };
-
-      async function resolvedPath(name: string): Promise<string | null> {
-        const { resolveDir, kind, importer } = args;
-        const found = await pluginBuild.resolve(name, { resolveDir, kind, importer, pluginData: "asked" });
-        return found.errors.length > 0 || found.external || found.namespace !== "file" ? null : found.path;
-      }
     });
   },
 });
+const ASKED = Symbol("asked");
+/** Packages that an agent without a node_modules of its own gets from ours. */
+const OURS: Readonly<Record<string, string>> = { zod: dirname(TOREN) };
 
 const portable = (code: string, packages: ReadonlyMap<string, string>): string =>
   [...packages].reduce((text, [url, name]) => text.replaceAll(JSON.stringify(url), JSON.stringify(name)), code);

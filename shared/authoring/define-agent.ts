@@ -6,7 +6,8 @@ import { canonical, type Json, toJson } from "../core/json.ts";
 import { MAX_STEPS_DEFAULT, MAX_TOKENS_DEFAULT } from "../core/limits.ts";
 import { outputCheck } from "../core/task/output.ts";
 import type { AgentDefinition, ProcessDefinition, RoleDefinition, ToolDefinition } from "../ports/agents.ts";
-import { type AgentConfig, type AgentFile, MAIN_PROCESS, NAME, NAME_RULE, type RoleConfig } from "./agent-yaml.ts";
+import { type AgentConfig, MAIN_PROCESS, NAME, NAME_RULE, type RoleConfig } from "./agent-schema.ts";
+import type { AgentFile } from "./agent-yaml.ts";
 import { BUILTINS } from "./builtins.ts";
 import { suggestion } from "./nearest.ts";
 import type { LoadProblem } from "./problem.ts";
@@ -78,7 +79,7 @@ export const normalizePrompt = (text: string): string =>
 
 function codeHashOf(config: AgentConfig, { prompts, code, torenVersion }: AgentParts): string {
   const texts = [...prompts].map(([path, text]) => [path, normalizePrompt(text)]).sort();
-  const roles = Object.fromEntries(config.roles.map(({ path: _, ...role }) => [role.name, role]));
+  const roles = Object.fromEntries(config.roles.map((role) => [role.name, { ...role, path: undefined }]));
   const processes = Object.fromEntries(config.processes.map(({ name, role }) => [name, role]));
   return hash(canonical(toJson([{ ...config, roles, processes }, texts, code, torenVersion])));
 }

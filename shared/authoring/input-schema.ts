@@ -50,10 +50,11 @@ const isZod4 = (value: unknown): boolean => typeof value === "object" && value !
 const isDefault = (schema: z.core.$ZodType): boolean => ["default", "prefault", "catch"].includes(schema._zod.def.type);
 
 /** A schema with an id of its own comes as a reference into $defs; providers want to see the object. */
-function withObjectRoot({ $schema: _, ...schema }: JsonObject): JsonObject {
+function withObjectRoot(generated: JsonObject): JsonObject {
+  const { $schema: _dialect, ...schema } = generated;
   const name = typeof schema.$ref === "string" ? /^#\/\$defs\/(.+)$/.exec(schema.$ref)?.[1] : undefined;
   if (name === undefined) return schema;
-  const { $ref: __, ...rest } = schema;
+  const { $ref: _ref, ...rest } = schema;
   return toJson({ ...rest, ...((schema.$defs as JsonObject)[name] as JsonObject) }) as JsonObject;
 }
 
