@@ -106,13 +106,12 @@ export function step(name: string, fn: StepFn, given: StepOptions, defaults: Req
 export const sleep = (ms: number): Request => ({ type: "sleep", ms: durationMs("ctx.sleep", "ms", ms, 0) });
 
 export function sleepUntil(time: number | Date): Request {
-  const until =
-    typeof time === "number" ? time : (time as unknown) instanceof Date || hasTime(time) ? time.getTime() : Number.NaN;
+  const until = typeof time === "number" ? time : hasTime(time) ? time.getTime() : Number.NaN;
   if (!(Math.abs(until) <= TIME_MAX_MS))
     throw bad("ctx.sleepUntil: time must be a valid Date or milliseconds since 1970");
   return { type: "sleepUntil", until: until + 0 };
 }
 
-/** A Date of another realm. */
-const hasTime = (value: unknown): value is Date =>
+/** A Date, of whatever realm. */
+const hasTime = (value: unknown): value is { getTime(): number } =>
   typeof value === "object" && value !== null && "getTime" in value && typeof value.getTime === "function";

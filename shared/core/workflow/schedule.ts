@@ -14,12 +14,14 @@
 import type { ErrorInfo } from "../errors.ts";
 import type { Json } from "../json.ts";
 import { createContext, type WorkflowFn } from "./context.ts";
-import type { Decision, Tick } from "./decide.ts";
+import type { Decision, Tick, WaveDecision } from "./decide.ts";
 import { endingOf, errorOf } from "./ending.ts";
 import type { RunHistory } from "./fold.ts";
 import type { StepRequest } from "./request.ts";
 import { Session } from "./session.ts";
 import { inWorkflow } from "./window.ts";
+
+export type { Decision, Tick, WaveDecision };
 
 /** What is executed, and on what. */
 export interface Execution<I> {

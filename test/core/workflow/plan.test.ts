@@ -1,0 +1,115 @@
+import { describe, expect, test } from "@jest/globals";
+import { foldRun, type RunHistory } from "../../../shared/core/workflow/fold.ts";
+import { type ClaimablePlan, claims, planTick, stepKey } from "../../../shared/core/workflow/plan.ts";
+import type { WaveDecision } from "../../../shared/core/workflow/schedule.ts";
+
+/** `a:p b:q`: task a of content p, task b of content q. */
+const cutPlan = (name: string, tasks: string): ClaimablePlan => ({
+  name,
+  tasks: tasks.split(" ").map((t) => ({ id: t.split(":")[0] ?? "", digest: t.split(":")[1] ?? "" })),
+});
+const wanted = (name: string, contents: string): { name: string; tasks: { digest: string }[] } => ({
+  name,
+  tasks: contents.split(" ").map((digest) => ({ digest })),
+});
+const claim = (cut: ClaimablePlan[], name: string, contents: string, ...taken: string[]): (string | null)[] =>
+  claims(cut, new Set(taken), wanted(name, contents));
+
+describe("claims", () => {
+  test("by position: a place keeps its own answer, even among equals", () => {
+    expect(claim([cutPlan("w", "a:p b:p c:p")], "w", "p p p")).toEqual(["a", "b", "c"]);
+    expect(claim([cutPlan("v", "z:p"), cutPlan("w", "a:q b:p")], "w", "x p")).toEqual([null, "b"]);
+  });
+  test("C1 before C2: a place's own task isn't taken by content from elsewhere", () => {
+    expect(claim([cutPlan("w", "a:p b:q")], "w", "q q")).toEqual([null, "b"]);
+    expect(claim([cutPlan("w", "a:p b:q c:q")], "w", "q q")).toEqual(["c", "b"]);
+  });
+  test("by content: over plans of any name, the oldest first", () => {
+    expect(claim([cutPlan("v", "a:p b:q"), cutPlan("w", "c:q")], "new", "q q p r")).toEqual(["b", "c", "a", null]);
+  });
+  test("insert and reorder: only what is new is new", () => {
+    expect(claim([cutPlan("w", "a:p b:q c:r")], "w", "n r q p")).toEqual([null, "c", "b", "a"]);
+  });
+  test("C3: never a task of an effective plan, and each once, however many plans listed it", () => {
+    const cut = [cutPlan("w", "a:p b:q"), cutPlan("w", "a:p c:q")];
+    expect(claim(cut, "w", "p q", "a")).toEqual([null, "b"]);
+    expect(claim(cut, "w", "p p")).toEqual(["a", null]);
+  });
+  test("no task is claimed for another content", () => {
+    expect(claim([cutPlan("w", "a:p")], "w", "q")).toEqual([null]);
+    expect(claim([], "w", "q")).toEqual([null]);
+  });
+});
+
+const decision = (seq: number, name: string, contents: string): WaveDecision => ({
+  type: "wave",
+  seq,
+  after: 0,
+  digest: `d${name}`,
+  name,
+  onTaskFailure: "collect",
+  tasks: contents ? contents.split(" ").map((digest) => ({ role: "r", input: digest, digest })) : [],
+});
+
+describe("a tick's plan", () => {
+  const fresh = foldRun([{ type: "RunCreated", process: "main", input: null, seq: 1, recordedAt: 0 }]);
+  const afterCut: RunHistory = foldRun([
+    { type: "RunCreated", process: "main", input: null, seq: 1, recordedAt: 0 },
+    {
+      type: "WavePlanned",
+      after: 0,
+      digest: "x",
+      name: "w",
+      wave: 0,
+      tasks: ["w0t0", "w0t1"],
+      onTaskFailure: "fail",
+      seq: 2,
+      recordedAt: 0,
+    },
+    { type: "StreamInvalidated", fromSeq: 2, reason: "edited", generation: 1, seq: 3, recordedAt: 0 },
+  ]);
+  const digests = new Map([
+    ["w0t0", "p"],
+    ["w0t1", "q"],
+  ]);
+
+  test("ids read w<wave>t<place>; requests go where the ids do", () => {
+    const { events, waves } = planTick([decision(2, "a", "p q"), decision(3, "b", "r")], fresh, new Map());
+    expect(events).toMatchObject([
+      { wave: 0, tasks: ["w0t0", "w0t1"] },
+      { wave: 1, tasks: ["w1t0"] },
+    ]);
+    expect(waves[1]).toEqual({
+      wave: 1,
+      onTaskFailure: "collect",
+      claimed: [],
+      fresh: [{ taskId: "w1t0", role: "r", input: "r", digest: "r" }],
+    });
+  });
+  test("two waves of one tick don't claim the same task", () => {
+    const { events, waves } = planTick([decision(4, "other", "q n"), decision(5, "w", "p q")], afterCut, digests);
+    expect(events).toMatchObject([
+      { wave: 1, tasks: ["w0t1", "w1t1"] },
+      { wave: 2, tasks: ["w0t0", "w2t1"] },
+    ]);
+    expect(waves.map((w) => [w.claimed, w.fresh.map((t) => t.taskId)])).toEqual([
+      [["w0t1"], ["w1t1"]],
+      [["w0t0"], ["w2t1"]],
+    ]);
+  });
+  test("an empty wave is an event and no row", () => {
+    const { events, waves } = planTick([decision(2, "a", "")], fresh, new Map());
+    expect(events).toMatchObject([{ type: "WavePlanned", tasks: [] }]);
+    expect(waves).toEqual([]);
+  });
+  test("a task whose content isn't known is not claimed", () => {
+    expect(planTick([decision(4, "w", "p q")], afterCut, new Map()).waves[0]?.claimed).toEqual([]);
+  });
+});
+
+test("step keys differ by run, name and how-manieth, and by nothing else", () => {
+  expect(stepKey("r", "s", 0)).toBe(stepKey("r", "s", 0));
+  expect(new Set([stepKey("r", "s", 0), stepKey("r", "s", 1), stepKey("r", "t", 0), stepKey("q", "s", 0)]).size).toBe(
+    4,
+  );
+});

@@ -1,0 +1,17 @@
+import { describe, expect, test } from "@jest/globals";
+import { guardRejections } from "./guard.ts";
+import { parameters, properties, tally } from "./properties.ts";
+
+describe("deterministic re-execution over random programs", () => {
+  const guard = guardRejections();
+  for (const { name, check } of properties) {
+    test(name, () => check(parameters(250)), 600_000);
+  }
+  test("the programs were not trivial", () => {
+    expect(tally["… operations"]).toBeGreaterThan(500);
+    expect(tally["prefixes replayed"]).toBeGreaterThan(1_000);
+    expect(tally["… cuts"]).toBeGreaterThan(0);
+    expect(tally["… claimed tasks"]).toBeGreaterThan(0);
+    expect(guard.swallowed).toBeGreaterThan(0);
+  });
+});
