@@ -34,6 +34,8 @@ export const MIGRATE_TRIES = 5;
 /** A payload's field above this goes to the blobs table. 256 KiB is also the limit of an SQS message, so nothing above it ever rode on one. */
 export const PAYLOAD_INLINE_BYTES = 256 * 1024;
 export const PAYLOAD_MAX_BYTES = 16 * 1024 * 1024;
+/** Levels of arrays and objects in a JSON value. Postgres and JSON.stringify run out of stack at some thousands; people never come near. */
+export const JSON_DEPTH_MAX = 1_000;
 export const REQUEST_BODY_BYTES = 1024 * 1024;
 export const FILE_MAX_BYTES = 32 * 1024 * 1024;
 /** Wave results that one append of the run's stream carries at most. */
@@ -43,7 +45,7 @@ export const WAVE_TASKS_MAX = 1_000;
 export const OPERATIONS_MAX = 10_000;
 /** The last time that a JavaScript Date can hold (year 275760); Postgres' timestamptz goes further. */
 export const TIME_MAX_MS = 8_640_000_000_000_000;
-/** What a run's error quotes of a thrown message at most. */
+/** What an error quotes of a thrown message at most. */
 export const ERROR_MESSAGE_MAX_CHARS = 8_192;
 export const STEPS_PARALLEL_MAX = 16;
 export const STEP_ATTEMPTS_DEFAULT = 3;
@@ -80,6 +82,8 @@ export const MODEL_TIMEOUT_MS = 10 * 60_000;
 export const MODEL_TRIES = 6;
 export const MODEL_BACKOFF_MS = 500;
 export const MODEL_BACKOFF_MAX_MS = 20_000;
+/** A provider's retry-after is honoured up to this long; past it the call is sent again and may be refused again, which costs a try and no money. */
+export const MODEL_RETRY_AFTER_MAX_MS = 10 * 60_000;
 /** A step isn't begun with less time left: the task is handed to the next invocation instead. */
 export const STEP_RESERVE_MS = 60_000;
 /** A provider that pauses a turn (`pause`) is asked to go on this often in a row. */

@@ -43,3 +43,17 @@ export interface Queue {
   /** Calls back when messages may have come (best effort: in-process sends and the database's notifications). Returns how to stop. */
   onArrival(wake: (queue: QueueName) => void): () => void;
 }
+
+/** A message that was received too often. The stream behind it is unharmed: its clock brings the guardian. */
+export interface DeadLetter {
+  readonly messageId: string;
+  readonly queue: QueueName;
+  readonly body: string;
+  readonly receiveCount: number;
+}
+
+/** Where dead letters are kept for people to look at, whichever queue they come from. */
+export interface DeadLetters {
+  /** Idempotent by message id; durable when it resolves. */
+  record(letters: readonly DeadLetter[]): Promise<void>;
+}

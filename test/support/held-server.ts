@@ -2,7 +2,7 @@
 import type { Database } from "../../shared/ports/database.ts";
 
 const KEY = Symbol.for("toren.test.server");
-const holder: { [KEY]?: Database } = globalThis;
+const holder: { [KEY]?: Database } = globalThis as object;
 
 export function holdServer(server: Database): void {
   holder[KEY] = server;

@@ -37,7 +37,7 @@ function mortalPool(pool: Pool, fate: Fate): Pool {
     if (fate.dead) return never();
     const result = await (pool.query as (...a: unknown[]) => Promise<unknown>)(...args);
     if (fate.dead) return never(); // it landed, and nobody is there to hear it
-    if (!isWrite(args[0])) return result;
+    if (!isWrite(args[0]) || (result as { rowCount: number | null }).rowCount === 0) return result; // an empty look into a queue writes nothing
     fate.writes++;
     if (fate.writes !== fate.at) return result;
     if (fate.how === "loseReply")

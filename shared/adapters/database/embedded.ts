@@ -24,7 +24,7 @@ import {
   stopServer,
 } from "./embedded-server.ts";
 import { isAway } from "./failures.ts";
-import { connectionConfig } from "./pools.ts";
+import { connectionConfig, keepsProcess } from "./pools.ts";
 
 export interface EmbeddedOptions extends OpenOptions {
   /** True by default. False only for tests: a crash of the machine may then ruin the data. */
@@ -160,7 +160,7 @@ async function becomeUser(url: string): Promise<Client | null> {
     await client.connect();
     const { rows } = await client.query<{ in: boolean }>(`SELECT pg_try_advisory_lock_shared(${USERS_LOCK}) AS in`);
     if (rows[0]?.in) {
-      client.unref(); // being a user keeps no process alive
+      keepsProcess(client, false); // being a user keeps no process alive
       return client;
     }
   } catch (e) {
@@ -173,7 +173,7 @@ async function becomeUser(url: string): Promise<Client | null> {
 
 async function leaveServer(cluster: Cluster, { client, running }: Entered): Promise<void> {
   try {
-    client.ref();
+    keepsProcess(client, true);
     await client.query(`SELECT pg_advisory_unlock_shared(${USERS_LOCK})`);
     const { rows } = await client.query<{ last: boolean }>(`SELECT pg_try_advisory_lock(${USERS_LOCK}) AS last`);
     if (rows[0]?.last) await stopServer(running, cluster);

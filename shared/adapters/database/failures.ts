@@ -1,5 +1,5 @@
 // What a failed query or connection says about the connection, and about the database behind it.
-import { messageOf } from "../../core/errors.ts";
+import { messageOf, TorenError } from "../../core/errors.ts";
 
 /** SQLSTATE of a server's error, or the operating system's code of a socket's. Node wraps the tries of a name with two addresses in one error. */
 export function codeOf(thrown: unknown): string | undefined {
@@ -34,4 +34,27 @@ export function isConnectionLost(thrown: unknown): boolean {
 export function isAway(thrown: unknown): boolean {
   const code = codeOf(thrown);
   return isConnectionLost(thrown) || code === "ENOTFOUND" || code === "EAI_AGAIN" || code === "53300";
+}
+
+/** What the engine is told when the database is away; anything else stays what it is. */
+export function asUnavailable(thrown: unknown): unknown {
+  if (!isAway(thrown)) return thrown;
+  return new TorenError("database.unavailable", `The database didn't answer: ${messageOf(thrown)}`, { cause: thrown });
+}
+
+/**
+ * Runs a statement that may be repeated as it is, once more on another connection when the first one was lost: an idle connection that the server has
+ * closed meanwhile is only noticed when it is used.
+ */
+export async function repeatedOnce<T>(statement: () => Promise<T>): Promise<T> {
+  try {
+    return await statement();
+  } catch (first) {
+    if (!isConnectionLost(first)) throw asUnavailable(first);
+  }
+  try {
+    return await statement();
+  } catch (second) {
+    throw asUnavailable(second);
+  }
 }

@@ -1,5 +1,5 @@
 // The two pools of a worker. Used by every twin of the database port.
-import pg, { type Pool, type PoolClient, type PoolConfig, type QueryConfig } from "pg";
+import pg, { type Client, type Pool, type PoolClient, type PoolConfig, type QueryConfig } from "pg";
 import {
   APPEND_CONNECTIONS,
   CONNECT_TIMEOUT_MS,
@@ -85,4 +85,10 @@ async function runAndRelease(client: PoolClient, text: string | QueryConfig, val
     client.release(isConnectionLost(e));
     throw e;
   }
+}
+
+/** Whether this connection alone keeps the process alive. The driver has both methods, its types don't. */
+export function keepsProcess(client: Client & { ref?(): void; unref?(): void }, keeps: boolean): void {
+  if (keeps) client.ref?.();
+  else client.unref?.();
 }

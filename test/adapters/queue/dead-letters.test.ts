@@ -1,0 +1,27 @@
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { createDeadLetters } from "../../../shared/adapters/queue/dead-letters.ts";
+import { type TestDatabase, testDatabase } from "../../support/database.ts";
+
+let db: TestDatabase;
+beforeAll(async () => {
+  db = await testDatabase();
+});
+afterAll(() => db.drop());
+
+const letter = (messageId: string, body: string) => ({ messageId, queue: "ticks", body, receiveCount: 5 }) as const;
+
+test("dead letters are kept once, whatever their bodies hold (c1, c17)", async () => {
+  const letters = createDeadLetters(db.database);
+  await letters.record([letter("1", '{"agent":"crew"}'), letter("2", "not { json"), letter("3", '{"x":"\\u0000"}')]);
+  await letters.record([letter("1", '{"agent":"other"}'), letter("4", "\u0000\uD83D")]);
+  await letters.record([]);
+  const { rows } = await db.database.pool.query(
+    "SELECT message_id, jsonb_typeof(body) AS type, body->>'agent' AS agent, receive_count FROM toren_control.dead_letters ORDER BY 1",
+  );
+  expect(rows).toEqual([
+    { message_id: "1", type: "object", agent: "crew", receive_count: 5 },
+    { message_id: "2", type: "string", agent: null, receive_count: 5 },
+    { message_id: "3", type: "object", agent: null, receive_count: 5 },
+    { message_id: "4", type: "string", agent: null, receive_count: 5 },
+  ]);
+});
