@@ -77,10 +77,13 @@ export default {
     {
       name: "adapters-keep-to-their-port",
       comment:
-        "An adapter that imports another port's adapter can't be swapped alone. Shared by all that talk to Postgres: database/failures.ts, the reading of its error codes.",
+        "An adapter that imports another port's adapter can't be swapped alone. Shared by all that talk to Postgres: how to connect (database/pools.ts) and what its error codes mean (database/failures.ts).",
       severity: "error",
       from: { path: "^shared/adapters/([^/]+)/" },
-      to: { path: "^shared/adapters/", pathNot: ["^shared/adapters/$1/", "^shared/adapters/database/failures\\.ts$"] },
+      to: {
+        path: "^shared/adapters/",
+        pathNot: ["^shared/adapters/$1/", "^shared/adapters/database/(failures|pools)\\.ts$"],
+      },
     },
     {
       name: "twins-do-not-know-each-other",

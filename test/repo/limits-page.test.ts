@@ -1,0 +1,14 @@
+import { expect, test } from "@jest/globals";
+import * as limits from "../../shared/core/limits.ts";
+import { read } from "./files.ts";
+import { limitsOf, limitsPage, PAGE } from "./limits-page.ts";
+
+test("docs/reference/limits.md says what shared/core/limits.ts does (node test/repo/limits-page.ts writes it)", () => {
+  expect(read(PAGE)).toBe(limitsPage(read("shared/core/limits.ts")));
+});
+
+test("I11: every limit is on the page and above zero", () => {
+  const found = limitsOf(read("shared/core/limits.ts"));
+  expect(found.map(({ name }) => name).sort()).toEqual(Object.keys(limits).sort());
+  for (const { name, value } of found) expect([name, value > 0]).toEqual([name, true]);
+});
