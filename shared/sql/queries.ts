@@ -51,8 +51,8 @@ WITH want AS MATERIALIZED (
   SELECT f.* FROM fresh f
   WHERE f.wave IS NULL OR EXISTS (SELECT 1 FROM :agent.waves v WHERE v.run_id = f.run_id AND v.wave = f.wave)
 ), ripe AS MATERIALIZED (
-  SELECT v.run_id, v.wave, v.signalled, v.unsettled - c.k AS left_over, (c.failed AND v.on_failure = 'fail') AS broke
-  FROM :agent.waves v JOIN (SELECT run_id, wave, count(*)::int AS k, bool_or(outcome <> 'completed') AS failed FROM ok WHERE wave IS NOT NULL
+  SELECT v.run_id, v.wave, v.signalled, v.unsettled - c.k AS left_over, (c.failed AND v.on_failure = 'fail') AS broke, c.ringer
+  FROM :agent.waves v JOIN (SELECT run_id, wave, count(*)::int AS k, bool_or(outcome <> 'completed') AS failed, max(ord) AS ringer FROM ok WHERE wave IS NOT NULL
                             GROUP BY run_id, wave) c ON c.run_id = v.run_id AND c.wave = v.wave
   ORDER BY v.run_id, v.wave FOR UPDATE OF v
 ), counted AS (
@@ -62,7 +62,7 @@ WITH want AS MATERIALIZED (
   SELECT run_id FROM ok WHERE stream_id = 'run' AND next = 'end'
   UNION SELECT run_id FROM locked WHERE stream_id = 'run' AND status = 'ended'
 ), bell AS MATERIALIZED (
-  SELECT run_id, wave, broke, row_number() OVER (PARTITION BY run_id ORDER BY wave) AS i, count(*) OVER (PARTITION BY run_id) AS of
+  SELECT run_id, wave, broke, ringer, row_number() OVER (PARTITION BY run_id ORDER BY wave) AS i, count(*) OVER (PARTITION BY run_id) AS of
   FROM ripe r WHERE NOT signalled AND (left_over = 0 OR broke) AND NOT EXISTS (SELECT 1 FROM closing c WHERE c.run_id = r.run_id)
 ), told AS MATERIALIZED (
   SELECT l.run_id, l.stream_id, o.head FROM locked l JOIN ok o ON o.run_id = l.run_id AND o.stream_id = 'run' AND o.next = 'end'
@@ -140,7 +140,7 @@ WITH want AS MATERIALIZED (
 )
 SELECT w.ord, m.inbox_seq, m.status,
        CASE WHEN m.ord IS NOT NULL THEN 'ok' WHEN f.ord IS NULL THEN 'conflict' ELSE 'again' END AS outcome,
-       EXISTS (SELECT 1 FROM bell b WHERE b.run_id = w.run_id AND b.wave = f.wave) AS rang
+       EXISTS (SELECT 1 FROM bell b WHERE b.ringer = w.ord) AS rang
 FROM want w LEFT JOIN moved m ON m.ord = w.ord LEFT JOIN fresh f ON f.ord = w.ord ORDER BY w.ord
 `,
   "append-plain": `

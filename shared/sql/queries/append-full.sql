@@ -13,7 +13,7 @@
 -- $13 after ms float8[] (release)        $14 outcome text[] completed|failed|cancelled, $15 output jsonb[], $16 error jsonb[] (end; the values for a run only)
 -- $17 lease ms int[]  $18 grace ms int   $19 cancel fact jsonb (to open tasks of a run that ends)
 -- $20 ord int[]       $21 i int[]        $22 type text[]     $23 payload jsonb[]      (one entry an event, i = 1..n)
--- Returns a row an item: outcome ok|conflict|again, inbox_seq, status ('running' after a refused park), rang: its wave has told the run.
+-- Returns a row an item: outcome ok|conflict|again, inbox_seq, status ('running' after a refused park), rang: its wave has told the run (one item a bell).
 WITH want AS MATERIALIZED (
   SELECT w.ord, w.run_id, w.stream_id COLLATE "C" AS stream_id, w.head, w.epoch, w.n, w.next, w.progress, w.keep_attempts, w.absorbed, w.wait, w.wake_ms,
          w.after_ms, w.outcome, w.output, w.error, w.lease_ms
@@ -37,8 +37,8 @@ WITH want AS MATERIALIZED (
   SELECT f.* FROM fresh f
   WHERE f.wave IS NULL OR EXISTS (SELECT 1 FROM :agent.waves v WHERE v.run_id = f.run_id AND v.wave = f.wave)   -- else 'again'
 ), ripe AS MATERIALIZED (                          -- FOR UPDATE: a plain read would see the snapshot, not the last decrement
-  SELECT v.run_id, v.wave, v.signalled, v.unsettled - c.k AS left_over, (c.failed AND v.on_failure = 'fail') AS broke
-  FROM :agent.waves v JOIN (SELECT run_id, wave, count(*)::int AS k, bool_or(outcome <> 'completed') AS failed FROM ok WHERE wave IS NOT NULL
+  SELECT v.run_id, v.wave, v.signalled, v.unsettled - c.k AS left_over, (c.failed AND v.on_failure = 'fail') AS broke, c.ringer
+  FROM :agent.waves v JOIN (SELECT run_id, wave, count(*)::int AS k, bool_or(outcome <> 'completed') AS failed, max(ord) AS ringer FROM ok WHERE wave IS NOT NULL
                             GROUP BY run_id, wave) c ON c.run_id = v.run_id AND c.wave = v.wave
   ORDER BY v.run_id, v.wave FOR UPDATE OF v
 ), counted AS (
@@ -48,7 +48,7 @@ WITH want AS MATERIALIZED (
   SELECT run_id FROM ok WHERE stream_id = 'run' AND next = 'end'
   UNION SELECT run_id FROM locked WHERE stream_id = 'run' AND status = 'ended'
 ), bell AS MATERIALIZED (                          -- one fact a wave, once: at zero, or at the first failure under `fail`
-  SELECT run_id, wave, broke, row_number() OVER (PARTITION BY run_id ORDER BY wave) AS i, count(*) OVER (PARTITION BY run_id) AS of
+  SELECT run_id, wave, broke, ringer, row_number() OVER (PARTITION BY run_id ORDER BY wave) AS i, count(*) OVER (PARTITION BY run_id) AS of
   FROM ripe r WHERE NOT signalled AND (left_over = 0 OR broke) AND NOT EXISTS (SELECT 1 FROM closing c WHERE c.run_id = r.run_id)
 ), told AS MATERIALIZED (                          -- a run that ends cancels what is unsettled
   SELECT l.run_id, l.stream_id, o.head FROM locked l JOIN ok o ON o.run_id = l.run_id AND o.stream_id = 'run' AND o.next = 'end'
@@ -126,5 +126,5 @@ WITH want AS MATERIALIZED (
 )
 SELECT w.ord, m.inbox_seq, m.status,
        CASE WHEN m.ord IS NOT NULL THEN 'ok' WHEN f.ord IS NULL THEN 'conflict' ELSE 'again' END AS outcome,
-       EXISTS (SELECT 1 FROM bell b WHERE b.run_id = w.run_id AND b.wave = f.wave) AS rang
+       EXISTS (SELECT 1 FROM bell b WHERE b.ringer = w.ord) AS rang
 FROM want w LEFT JOIN moved m ON m.ord = w.ord LEFT JOIN fresh f ON f.ord = w.ord ORDER BY w.ord

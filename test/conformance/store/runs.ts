@@ -1,0 +1,119 @@
+import { describe, expect, test } from "@jest/globals";
+import { type Bench, completed, event, uuid } from "./bench.ts";
+
+export function runSuite(get: () => Bench): void {
+  describe("runs", () => {
+    test("a run is there whole: row, stream, RunCreated, files, and its place in the index", async () => {
+      const b = get();
+      const runId = await b.run({ process: "other", input: { a: [1] }, generation: 3, files: ["f2", "f1"] });
+      expect(await b.row(runId)).toEqual({
+        agent: b.agent,
+        runId,
+        process: "other",
+        status: "created",
+        input: { a: [1] },
+        output: null,
+        error: null,
+        generation: 3,
+        createdAt: expect.any(Number),
+        endedAt: null,
+      });
+      const [created] = await b.store.streams.read(b.stream(runId), 0);
+      expect(created).toMatchObject({ seq: 1, type: "RunCreated", payload: { process: "other", input: { a: [1] } } });
+      expect(await b.store.runs.files(b.agent, runId)).toEqual(["f2", "f1"]);
+      expect(await b.store.runs.agentOf(runId)).toBe(b.agent);
+      expect(await b.streamRow(b.stream(runId))).toMatchObject({
+        status: "ready",
+        headSeq: 1,
+        wakeAt: expect.any(Number),
+      });
+    });
+
+    test("unknown runs are null", async () => {
+      const b = get();
+      expect(await b.store.runs.get(b.agent, uuid())).toBeNull();
+      expect(await b.store.runs.agentOf(uuid())).toBeNull();
+      expect(await b.store.runs.streams(b.agent, uuid())).toEqual([]);
+    });
+
+    test("an idempotency key makes one run, however many ask at once, and tells another request from the same", async () => {
+      const b = get();
+      const idempotencyKey = uuid();
+      const ask = (input: number) => {
+        const rest = { process: "main", generation: 1, codeHash: "h", idempotencyKey, files: [] };
+        return (input % 2 ? b.store : b.other).runs.create({ agent: b.agent, runId: uuid(), input, ...rest });
+      };
+      const answers = await Promise.all(Array.from({ length: 8 }, () => ask(1)));
+      expect(answers.filter((a) => a.type === "created")).toHaveLength(1);
+      expect(new Set(answers.map((a) => a.runId)).size).toBe(1);
+      expect(answers.every((a) => a.same)).toBe(true);
+      expect(await ask(2)).toEqual({ type: "existing", runId: answers[0]?.runId, same: false });
+      expect(await b.store.runs.agentOf(answers[0]?.runId ?? "")).toBe(b.agent);
+    });
+
+    test("lists are newest first, page by page without a gap, and by status", async () => {
+      const b = get();
+      const ids: string[] = [];
+      for (let i = 0; i < 7; i++) ids.unshift(await b.run());
+      const done = ids[3] as string;
+      await (await b.take(b.stream(done))).write([event("RunCompleted")], completed());
+      const seen: string[] = [];
+      let before: string | undefined;
+      for (let page = 0; page < 3; page++) {
+        const { runs, next } = await b.store.runs.list({
+          ...(page % 2 ? { agent: b.agent } : {}),
+          limit: 3,
+          ...(before === undefined ? {} : { before }),
+        });
+        seen.push(...runs.map((r) => r.runId));
+        before = next ?? undefined;
+      }
+      expect(seen.slice(0, 7)).toEqual(ids);
+      expect(new Set(seen).size).toBe(seen.length);
+      const { runs } = await b.store.runs.list({ agent: b.agent, status: "completed", limit: 1 });
+      expect(runs.map((r) => r.runId)).toEqual([done]);
+      await expect(b.store.runs.list({ limit: 3, before: "'; --" })).rejects.toMatchObject({ code: "request.invalid" });
+    });
+
+    test("call events hold usage and what the receipt needs, never what was said", async () => {
+      const b = get();
+      const { runId, tasks } = await b.planned(1);
+      const [task] = tasks;
+      if (task === undefined) throw new Error("no task");
+      const usage = { input: 1, cacheRead: 2, cacheWrite: 3, output: 4, reasoning: 0 };
+      const writer = await b.take(task);
+      await writer.write([
+        event("TaskStarted", { attempt: 1, specDigest: "d" }),
+        event("LlmCallStarted", { stepId: "s1", requestDigest: "d1:x", model: "m", purpose: "step" }),
+        event("LlmCallCompleted", { stepId: "s1", response: { content: [{ type: "text", text: "secret" }] }, usage }),
+        event("ToolCallStarted", {
+          stepId: "s1",
+          toolUseId: "u",
+          tool: "pay",
+          args: { secret: 1 },
+          effects: "external",
+          idempotency: "none",
+        }),
+        event("ToolCallStarted", {
+          stepId: "s1",
+          toolUseId: "v",
+          tool: "look",
+          args: {},
+          effects: "none",
+          idempotency: "none",
+        }),
+        event("ToolCallCompleted", { stepId: "s1", toolUseId: "u", result: "secret", isError: false }),
+        event("ToolCallCompleted", { stepId: "s1", toolUseId: "v", result: "secret", isError: false }),
+        event("StreamInvalidated", { fromSeq: 4, reason: "edit", generation: 2 }),
+      ]);
+      const events = await b.store.runs.callEvents(b.agent, runId);
+      expect(events.map((e) => [e.streamId, e.event.seq])).toEqual(
+        Array.from({ length: 8 }, (_, i) => ["task:w0t0", i + 1]),
+      );
+      expect(events[2]?.event.payload).toEqual({ stepId: "s1", usage });
+      expect(JSON.stringify(events)).not.toContain("secret");
+      expect(await b.store.tasks.unrepeatable(b.agent, runId, ["w0t0", "w0t1"])).toEqual(["w0t0: pay"]);
+      expect(await b.store.tasks.unrepeatable(b.agent, runId, [])).toEqual([]);
+    });
+  });
+}
