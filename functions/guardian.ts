@@ -1,0 +1,33 @@
+// The guardian's pass, called by a clock: every 5 s on a laptop, by the pulse and the minute schedule on AWS. Once an hour it audits as well (I10).
+import middy from "@middy/core";
+import type { Context } from "aws-lambda";
+import { AUDIT_EVERY_MS } from "../shared/core/limits.ts";
+import type { EngineDeps } from "../shared/engine/deps.ts";
+import { audit, guard } from "../shared/engine/guard.ts";
+import { logFailure } from "./sqs-batch.ts";
+
+export interface GuardianAnswer {
+  /** Streams that got a new hint. */
+  readonly nudged: number;
+  /** Parked streams that nobody would have woken; null when this pass didn't look. */
+  readonly fixed: number | null;
+}
+export type GuardianHandler = (event: unknown, context: Context) => Promise<GuardianAnswer>;
+
+/** A fresh worker audits at its first pass: what it was started for may be a crash. `elapsedMs` measures, it decides nothing about streams (I8). */
+export function createGuardianHandler(
+  engine: Pick<EngineDeps, "store" | "queue" | "agents" | "log">,
+  use = { guard, audit, elapsedMs: () => performance.now() },
+): GuardianHandler {
+  let auditDueMs = Number.NEGATIVE_INFINITY;
+  return middy({ timeoutEarlyInMillis: 0 })
+    .use(logFailure(engine.log, "guardian"))
+    .handler<unknown>(async (): Promise<GuardianAnswer> => {
+      const { nudged } = await use.guard(engine);
+      if (use.elapsedMs() < auditDueMs) return { nudged, fixed: null };
+      const { fixed } = await use.audit(engine);
+      auditDueMs = use.elapsedMs() + AUDIT_EVERY_MS;
+      if (fixed > 0) engine.log.error("parked streams were forgotten", { fixed });
+      return { nudged, fixed };
+    });
+}
