@@ -23,11 +23,10 @@ export async function importBundle(
   const path = join(cacheFolder, `${agent}-${hash(bundle.code)}.mjs`);
   await writeBundle(path, bundle);
   await dropOld(cacheFolder, `${agent}-`);
-  const timeout = AbortSignal.timeout(AGENT_LOAD_MS);
+  let timer: NodeJS.Timeout | undefined;
   const tooLate = new Promise<never>((_, reject) => {
-    timeout.addEventListener("abort", () =>
-      reject(new Error(`the modules' top level did not finish within ${AGENT_LOAD_MS / 1_000} seconds`)),
-    );
+    const error = new Error(`the modules' top level did not finish within ${AGENT_LOAD_MS / 1_000} seconds`);
+    timer = setTimeout(() => reject(error), AGENT_LOAD_MS);
   });
   try {
     const loading: Promise<Exports> = import(pathToFileURL(path).href);
@@ -38,6 +37,8 @@ export async function importBundle(
       ok: false,
       problem: { file: place?.file ?? folder, line: place?.line ?? null, message: messageOf(thrown) },
     };
+  } finally {
+    clearTimeout(timer);
   }
 }
 

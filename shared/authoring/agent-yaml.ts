@@ -151,7 +151,17 @@ function contradictions(yaml: AgentYaml, folder: string): Found[] {
   }
   for (const name of roles)
     if (!NAME.test(name)) problems.push(invalidAt(["roles", name], `role "${name}": a name must be ${NAME_RULE}`));
-  return [...problems, ...processProblems(yaml), ...modelProblems(yaml)];
+  return [...problems, ...processProblems(yaml), ...modelProblems(yaml), ...laterTools(yaml)];
+}
+
+function laterTools(yaml: AgentYaml): Found[] {
+  return roleEntries(yaml).flatMap(({ path, tools = [] }) =>
+    tools.flatMap((tool, i): Found[] => {
+      if (!tool.startsWith("mcp.")) return [];
+      const message = `${tool}: tools of MCP servers are not in this version: remove it`;
+      return [{ code: "not_in_this_version", path: [...path, "tools", i], message }];
+    }),
+  );
 }
 
 function processProblems(yaml: AgentYaml): Found[] {
@@ -172,8 +182,11 @@ function processProblems(yaml: AgentYaml): Found[] {
 const modelProblems = (yaml: AgentYaml): Found[] =>
   roleEntries(yaml)
     .filter((role) => role.model === undefined)
-    .map((role) =>
-      invalidAt(role.path, `role "${role.name}" has no model: give it one, or set defaults.model for all`),
+    .map(({ name, path }) =>
+      invalidAt(
+        path.length === 0 ? ["system"] : path,
+        `role "${name}" has no model: give it one, or set defaults.model for all`,
+      ),
     );
 
 /** Roles with the file's defaults. Those without a prompt have been complained about. */
@@ -188,7 +201,7 @@ function roleEntries(yaml: AgentYaml): RoleConfig[] {
   if (yaml.roles !== undefined)
     return Object.entries(yaml.roles).map(([name, role]) => config(name, ["roles", name], role));
   const { name: _, description: __, env: ___, defaults: ____, roles: _____, processes: ______, system, ...keys } = yaml;
-  return system === undefined ? [] : [config(ONLY_ROLE, ["system"], { system, ...keys })];
+  return system === undefined ? [] : [config(ONLY_ROLE, [], { system, ...keys })];
 }
 
 function toConfig(yaml: AgentYaml): AgentConfig {

@@ -106,7 +106,7 @@ function defineRole(
   complain: (path: YamlPath, message: string) => void,
 ): RoleDefinition {
   const { name, outputSchema } = config;
-  const at = (key: string): YamlPath => (config.path[0] === "roles" ? [...config.path, key] : [key]);
+  const at = (key: string): YamlPath => [...config.path, key];
   if (outputSchema !== undefined) {
     const problem = schemaProblem(outputSchema);
     if (problem !== null)
@@ -152,6 +152,8 @@ function roleTools(
   return wanted.flatMap((name, i) => {
     const tool = tools.get(name);
     if (wanted.indexOf(name) < i) complain(i, `role "${config.name}" names the tool "${name}" twice`);
+    else if (tool === undefined && name.startsWith("mcp."))
+      return []; // agent-yaml.ts says so
     else if (tool === undefined)
       complain(i, `role "${config.name}": there is no tool "${name}"${suggestion(name, [...tools.keys()])}`);
     else return [tool];

@@ -1,0 +1,211 @@
+import { describe, expect, test } from "@jest/globals";
+import { type AgentFile, parseAgentYaml } from "../../shared/authoring/agent-yaml.ts";
+import { problemText } from "../../shared/authoring/problem.ts";
+
+const parse = (text: string, agent = "crew"): AgentFile => parseAgentYaml(text, "agents/crew/agent.yaml", agent);
+const problems = (text: string, agent?: string): string[] => parse(text, agent).problems.map(problemText);
+
+const HEAD = "name: crew\ndescription: Works.\ndefaults: { model: mock/script }\n";
+
+describe("what agent.yaml means", () => {
+  test("roles with the file's defaults", () => {
+    const { config, problems: none } = parse(`
+name: crew
+description: Works.
+env: [CRM_URL]
+defaults: { model: anthropic/claude-sonnet-5, maxTokens: 100 }
+roles:
+  planner:
+    system: Plan.
+    outputSchema: { type: object }
+  writer: { system: { file: prompts/writer.md }, model: openai/gpt-5, maxTokens: 7, tools: [read_file], options: { top_p: 1 } }
+processes:
+  short: { role: writer }
+`);
+    expect(none).toEqual([]);
+    expect(config).toMatchObject({
+      name: "crew",
+      env: ["CRM_URL"],
+      roles: [
+        {
+          name: "planner",
+          model: "anthropic/claude-sonnet-5",
+          maxTokens: 100,
+          system: { text: "Plan." },
+          outputSchema: { type: "object" },
+        },
+        {
+          name: "writer",
+          model: "openai/gpt-5",
+          maxTokens: 7,
+          system: { file: "prompts/writer.md" },
+          tools: ["read_file"],
+          options: { top_p: 1 },
+        },
+      ],
+      processes: [{ name: "short", role: "writer" }],
+    });
+  });
+
+  test("one role's keys at the top level are the role main", () => {
+    const { config } = parse(`${HEAD}system: Answer.\ntools: [read_file]\nmaxSteps: 3\n`);
+    expect(config?.roles).toMatchObject([
+      { name: "main", system: { text: "Answer." }, tools: ["read_file"], maxSteps: 3, model: "mock/script" },
+    ]);
+  });
+
+  test("anchors, block texts and comments are YAML's", () => {
+    const { config, problems: none } = parse(`${HEAD}roles:
+  a: &a
+    system: |
+      One.
+      Two.
+  b: *a # the same
+`);
+    expect(none).toEqual([]);
+    expect(config?.roles.map(({ name, system }) => [name, system])).toEqual([
+      ["a", { text: "One.\nTwo.\n" }],
+      ["b", { text: "One.\nTwo.\n" }],
+    ]);
+  });
+});
+
+describe("what is wrong with it, with the line", () => {
+  const line = (n: number, message: string): string => `agents/crew/agent.yaml:${n}: ${message}`;
+
+  test("a broken text", () => {
+    expect(problems("name: crew\nroles:\n  a: {system: x\n")).toEqual([
+      expect.stringMatching(/^agents\/crew\/agent\.yaml:[34]: Flow map/),
+    ]);
+    expect(problems("name: crew\n\tdescription: x\n")[0]).toMatch(/^agents\/crew\/agent\.yaml:2: Tabs/);
+    expect(problems("name: crew\nname: crew\n")[0]).toBe(line(2, "Map keys must be unique"));
+    expect(problems("name: !secret crew\n")[0]).toMatch(/:1: Unresolved tag: !secret/);
+  });
+
+  test("an empty text, or one that is no object", () => {
+    expect(problems("# nothing\n")).toEqual([
+      "agents/crew/agent.yaml: the file is empty: write at least name, description and system",
+    ]);
+    expect(problems("- crew\n")).toEqual([
+      "agents/crew/agent.yaml: the file must be an object of keys: write at least name, description and system",
+    ]);
+  });
+
+  test("aliases that explode", () => {
+    const bomb = `a: &a [x,x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\n`;
+    expect(problems(bomb)[0]).toMatch(/Excessive alias count/);
+  });
+
+  test("unknown keys, on every level, with what was likely meant", () => {
+    expect(
+      problems(`${HEAD}roles:
+  planner:
+    sytem: x
+    system: Plan.
+    maxStep: 4
+  writer:
+    system: { file: prompts/writer.md, encoding: utf8 }
+proceses: {}
+defaults2: {}
+`),
+    ).toEqual([
+      line(6, 'unknown key "sytem" in roles.planner; did you mean "system"?'),
+      line(8, 'unknown key "maxStep" in roles.planner; did you mean "maxSteps"?'),
+      line(10, 'unknown key "encoding" in roles.writer.system; there is file'),
+      line(11, 'unknown key "proceses"; did you mean "processes"?'),
+      line(12, 'unknown key "defaults2"; did you mean "defaults"?'),
+    ]);
+  });
+
+  test("keys and values of later versions say so", () => {
+    const { problems: later } = parse(`${HEAD}roles:
+  a: { system: x, runtime: long, isolate: true, contextWindow: 100, approvalTimeout: 1h }
+processes:
+  chat: { role: a, mode: session }
+limits: { maxCostUsd: 2 }
+retention: 30d
+`);
+    expect(later.map(({ code, line: at, message }) => [code, at, message])).toEqual(
+      [
+        [5, "roles.a.runtime"],
+        [5, "roles.a.isolate"],
+        [5, "roles.a.contextWindow"],
+        [5, "roles.a.approvalTimeout"],
+        [7, "processes.chat.mode"],
+        [8, "limits"],
+        [9, "retention"],
+      ].map(([at, key]) => ["not_in_this_version", at, `${key} is not in this version: remove the key`]),
+    );
+    const ask = parse(`${HEAD}system: x\nonUnknownOutcome: ask\n`).problems;
+    expect(ask).toMatchObject([
+      {
+        code: "not_in_this_version",
+        line: 5,
+        message: "onUnknownOutcome: ask is not in this version: use retry or fail",
+      },
+    ]);
+  });
+
+  test("wrong values, all at once", () => {
+    expect(
+      problems(`name: Crew
+description: ""
+env: [crm-url]
+defaults: { model: gpt-5 }
+roles:
+  a:
+    system: 5
+    maxSteps: 0
+    tools: read_file
+  b: { system: { file: ../secrets.txt } }
+  c: { model: mock/script }
+processes: { x: { role: 1 } }
+`),
+    ).toEqual([
+      line(1, "name must be lower-case letters, digits and _, a letter first, at most 41 characters"),
+      line(2, "description is empty"),
+      line(3, "env[0] must be the name of an environment variable"),
+      line(4, 'defaults.model must be "provider/name", as in "openai/gpt-5-mini"'),
+      line(7, "roles.a.system must be a text or { file: prompts/<name>.md }"),
+      line(8, "roles.a.maxSteps must be more than 0"),
+      line(9, "roles.a.tools must be a list, not a text"),
+      line(10, "roles.b.system.file must be a path inside the agent's folder, as in prompts/writer.md"),
+      line(11, "roles.c.system is missing: write the prompt, or { file: prompts/<name>.md }"),
+      line(12, "processes.x.role must be a text, not a number"),
+    ]);
+  });
+
+  test("missing keys point at what they are missing from", () => {
+    expect(problems("name: crew\nroles:\n  a:\n    system: x\n")).toEqual([line(1, "description is missing")]);
+    expect(problems("name: crew\ndescription: x\nroles:\n  a:\n    system: x\n")).toEqual([
+      line(4, 'role "a" has no model: give it one, or set defaults.model for all'),
+    ]);
+    expect(problems(`${HEAD}tools: [read_file]\n`)).toEqual([
+      line(4, "system is missing: write the prompt, or { file: prompts/<name>.md }"),
+    ]);
+  });
+
+  test("contradictions", () => {
+    expect(problems(`${HEAD}system: x\n`, "other")).toEqual([
+      line(1, 'name is "crew", the folder is "other": make them equal'),
+    ]);
+    expect(
+      problems(`${HEAD}model: mock/script
+maxSteps: 3
+roles:
+  planner: { system: x }
+  Writer: { system: x }
+processes: { Long: { role: planer } }
+`),
+    ).toEqual([
+      line(4, "model stands beside roles, where it belongs to none: move it into a role, or into defaults"),
+      line(5, "maxSteps stands beside roles, where it belongs to none: move it into a role"),
+      line(8, 'role "Writer": a name must be lower-case letters, digits and _, a letter first, at most 41 characters'),
+      line(9, 'process "Long": a name must be lower-case letters, digits and _, a letter first, at most 41 characters'),
+      line(9, 'processes.Long: there is no role "planer"; did you mean "planner"?'),
+    ]);
+    expect(problems(`${HEAD}roles: {}\n`)).toEqual([
+      line(4, "roles is empty: name at least one, or leave the key out"),
+    ]);
+  });
+});
