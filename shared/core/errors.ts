@@ -1,5 +1,6 @@
 // The one table of errors (closed): a code's reach says what it ends, `retryable` whether the same attempt can succeed later without a change.
 // Every code has its section in docs/reference/errors.md; a test holds the two equal.
+import { ERROR_MESSAGE_MAX_CHARS } from "./limits.ts";
 
 /** What an error ends: the one call, its task, the run, this invocation of a handler, the request of a client, or nothing but our own trust (a bug). */
 export type Reach = "call" | "task" | "run" | "invocation" | "request" | "bug";
@@ -94,8 +95,23 @@ export class TorenError extends Error {
   }
 }
 
-/** What an unknown thrown value says, never empty: providers refuse empty text (c7). */
+/**
+ * What an unknown thrown value says, whatever it is: never empty, because providers refuse empty text (c7), at most ERROR_MESSAGE_MAX_CHARS characters,
+ * and well-formed. It doesn't throw itself.
+ */
 export function messageOf(thrown: unknown): string {
-  const text = thrown instanceof Error ? thrown.message || thrown.name : String(thrown);
-  return text.trim() === "" ? "failed without a message" : text;
+  try {
+    const text = wordsOf(thrown).slice(0, ERROR_MESSAGE_MAX_CHARS).toWellFormed();
+    return text.trim() === "" ? "failed without a message" : text;
+  } catch {
+    return "threw a value that can't be shown"; // an object without toString, a message that is a getter that throws
+  }
+}
+
+/** By shape, not by class: errors of another realm, and objects that only look like errors, have a message too. */
+function wordsOf(thrown: unknown): string {
+  if (typeof thrown !== "object" || thrown === null) return String(thrown);
+  const { message, name } = thrown as { readonly message?: unknown; readonly name?: unknown };
+  for (const words of [message, name]) if (typeof words === "string" && words.trim() !== "") return words;
+  return String(thrown);
 }

@@ -1,15 +1,21 @@
 // JSON as the log keeps it. What is first used is what a replay reads: a value is brought into this form before anything sees it.
 
+import { JSON_DEPTH_MAX } from "./limits.ts";
+
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 export interface JsonObject {
   readonly [key: string]: Json;
 }
 
+/** A path is part of messages for people and models; its start says where to look. */
+const PATH_CHARS_MAX = 200;
+
 /** A value that JSON can't hold; `path` names the place, as in `$.rows[3].handler`. */
 export class NotJson extends Error {
   readonly path: string;
   constructor(path: string, what: string) {
-    super(`${path} is ${what}, which JSON can't hold`);
+    const place = path.length <= PATH_CHARS_MAX ? path : `${path.slice(0, PATH_CHARS_MAX)}…`.toWellFormed();
+    super(`${place} is ${what}, which JSON can't hold`);
     this.name = "NotJson";
     this.path = path;
   }
@@ -29,7 +35,8 @@ const put = (target: Record<string, Json>, key: string, value: Json): void => {
  * The JSON form of any value, keys sorted, detached from the original. The rules:
  * `undefined` is left out of objects and is null elsewhere; `-0` is 0; NaN and infinities are null; Date and whatever has `toJSON` is what that says;
  * a Map with string keys is an object, a Set an array.
- * @throws NotJson for BigInt, functions, symbols, cycles, Maps with other keys and binary data, with the path of the place.
+ * @throws NotJson for BigInt, functions, symbols, cycles, Maps with other keys, binary data and more than JSON_DEPTH_MAX levels, with the path of the place.
+ * What a getter or `toJSON` throws passes through.
  */
 export function toJson(value: unknown): Json {
   return convert(value, "$", new Set());
@@ -57,6 +64,7 @@ function convert(value: unknown, path: string, above: Set<object>): Json {
 
 function convertObject(value: object, path: string, above: Set<object>): Json {
   if (above.has(value)) throw new NotJson(path, "part of a cycle");
+  if (above.size >= JSON_DEPTH_MAX) throw new NotJson(path, `below ${JSON_DEPTH_MAX} levels of nesting`);
   if (value instanceof Promise) throw new NotJson(path, "a promise (an await is missing)");
   if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer)
     throw new NotJson(path, "binary data (encode it, or attach a file)");
@@ -65,7 +73,7 @@ function convertObject(value: object, path: string, above: Set<object>): Json {
     if ("toJSON" in value && typeof value.toJSON === "function") return convert(value.toJSON(), path, above);
     if (Array.isArray(value)) return Array.from(value, (item, i) => convert(item, `${path}[${i}]`, above));
     if (value instanceof Set) return [...value].map((item, i) => convert(item, `${path}[${i}]`, above));
-    if (value instanceof Number || value instanceof String || value instanceof Boolean)
+    if (value instanceof Number || value instanceof String || value instanceof Boolean || value instanceof BigInt)
       return convert(value.valueOf(), path, above);
     return convertEntries(value instanceof Map ? mapEntries(value, path) : Object.entries(value), path, above);
   } finally {
@@ -164,3 +172,6 @@ function sortKeys(value: Json): Json {
 
 /** Text that may go out to a provider: lone surrogates become U+FFFD (c2). */
 export const wellFormed = (text: string): string => text.toWellFormed();
+
+/** The same for every text of a value, keys too; of keys that become equal the last one counts. */
+export const wellFormedJson = (value: Json): Json => mapText(value, wellFormed);

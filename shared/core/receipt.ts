@@ -1,5 +1,5 @@
 // What a run's model calls came to: usage, cost, and the receipt of what was replayed instead of paid. A fold of call events, response-free.
-import type { RawEvent } from "./events.ts";
+import { type RawEvent, TERMINAL } from "./events.ts";
 import { addUsage, NO_USAGE, totalTokens, type Usage } from "./messages.ts";
 
 /** US dollars per million tokens. */
@@ -86,8 +86,8 @@ export function accountsOf(events: readonly RawEvent[], priceOf: PriceOf): Accou
     if (type === "LlmCallStarted") {
       if (asked !== null) accounts = addAccounts(accounts, count({ unanswered: 1 })); // the one before never ended
       asked = { stepId: String(payload.stepId), digest: String(payload.requestDigest), model: String(payload.model) };
-    } else if (type === "LlmCallFailed") {
-      asked = null;
+    } else if (type === "LlmCallFailed" || (TERMINAL.has(type) && asked !== null)) {
+      asked = null; // a task that ends with a question open was cancelled, or died too often
       accounts = addAccounts(accounts, count({ unanswered: 1 }));
     } else if (type === "LlmCallCompleted" && asked !== null) {
       const usage = payload.usage as Usage;

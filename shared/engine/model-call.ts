@@ -1,8 +1,14 @@
 // One policy of retries for every provider: back-off with jitter, a provider's own retry-after honoured, every failed try on record.
 
 import type { ErrorInfo } from "../core/errors.ts";
-import { type Json, jsonBytes, toJson } from "../core/json.ts";
-import { MODEL_BACKOFF_MAX_MS, MODEL_BACKOFF_MS, MODEL_TIMEOUT_MS, PAYLOAD_MAX_BYTES } from "../core/limits.ts";
+import { type Json, jsonBytes, NotJson, toJson } from "../core/json.ts";
+import {
+  MODEL_BACKOFF_MAX_MS,
+  MODEL_BACKOFF_MS,
+  MODEL_RETRY_AFTER_MAX_MS,
+  MODEL_TIMEOUT_MS,
+  PAYLOAD_MAX_BYTES,
+} from "../core/limits.ts";
 import type { ModelRequest, ModelResponse } from "../core/messages.ts";
 import { modelResponse } from "../core/messages.ts";
 import type { ModelFailure } from "../ports/model.ts";
@@ -17,20 +23,22 @@ export type Asked =
 export async function askModel(deps: EngineDeps, request: ModelRequest, interrupt: AbortSignal): Promise<Asked> {
   const resolved = await deps.models.resolve(request.model);
   if (!resolved.ok) return { type: "failed", failure: { error: resolved.error, retryable: false } };
-  const signal = AbortSignal.any([interrupt, AbortSignal.timeout(MODEL_TIMEOUT_MS)]);
-  const answer = await resolved.model.ask(request, signal);
-  if (interrupt.aborted && !answer.ok) return { type: "interrupted" };
-  if (!answer.ok) return { type: "failed", failure: answer.failure };
-  return recordable(answer.response);
+  const timeOut = AbortSignal.timeout(MODEL_TIMEOUT_MS);
+  const answer = await resolved.model.ask(request, AbortSignal.any([interrupt, timeOut]));
+  if (answer.ok) return recordable(answer.response);
+  if (interrupt.aborted) return { type: "interrupted" };
+  if (!timeOut.aborted) return { type: "failed", failure: answer.failure };
+  const message = `The model did not answer within ${MODEL_TIMEOUT_MS / 60_000} minutes.`;
+  return { type: "failed", failure: { error: { code: "model.unavailable", message }, retryable: true } };
 }
 
 /** What an adapter gives is held to the same contract as the log: an answer that can't be recorded is no answer. */
 function recordable(response: ModelResponse): Asked {
-  const parsed = modelResponse.safeParse(toJson(response));
-  if (!parsed.success)
+  const parsed = parse(response);
+  if ("problem" in parsed)
     return failed(
       "model.bad_answer",
-      `the provider's adapter gave an answer that can't be recorded: ${parsed.error.issues[0]?.message}`,
+      `The provider's adapter gave an answer that can't be recorded: ${parsed.problem}`,
     );
   const bytes = jsonBytes(parsed.data as unknown as Json);
   if (bytes > PAYLOAD_MAX_BYTES)
@@ -41,13 +49,26 @@ function recordable(response: ModelResponse): Asked {
   return { type: "answered", response: parsed.data };
 }
 
+function parse(response: ModelResponse): { readonly data: ModelResponse } | { readonly problem: string } {
+  try {
+    const parsed = modelResponse.safeParse(toJson(response));
+    if (parsed.success) return { data: parsed.data };
+    const issue = parsed.error.issues[0];
+    return { problem: `${issue?.path.join(".")}: ${issue?.message}` };
+  } catch (thrown) {
+    if (thrown instanceof NotJson) return { problem: thrown.message };
+    throw thrown;
+  }
+}
+
 const failed = (code: ErrorInfo["code"], message: string): Asked => ({
   type: "failed",
   failure: { error: { code, message }, retryable: false },
 });
 
-/** Full jitter over an exponential back-off; never sooner than the provider asked. */
+/** Full jitter over an exponential back-off; not sooner than the provider asked, within MODEL_RETRY_AFTER_MAX_MS. */
 export function backoffMs(failure: ModelFailure, tries: number, random: number): number {
   const ceiling = Math.min(MODEL_BACKOFF_MAX_MS, MODEL_BACKOFF_MS * 2 ** (tries - 1));
-  return Math.max(failure.retryAfterMs ?? 0, ceiling / 2 + (ceiling / 2) * random);
+  const asked = Math.min(MODEL_RETRY_AFTER_MAX_MS, failure.retryAfterMs ?? 0);
+  return Math.max(asked, ceiling / 2 + (ceiling / 2) * random);
 }

@@ -60,6 +60,7 @@ export async function runStep(
   try {
     return await Promise.race([running, timedOut]);
   } catch (thrown) {
+    if (interrupt.aborted) return null; // most likely the code's own answer to its signal
     return failed(step, "step.failed", `step ${step.name} failed: ${messageOf(thrown)}`);
   } finally {
     stop.abort();

@@ -2,7 +2,7 @@
 // in the author's code is a result for the model, never an exception here.
 import { messageOf } from "../core/errors.ts";
 import { type Json, jsonBytes, NotJson, toJson } from "../core/json.ts";
-import { PAYLOAD_MAX_BYTES } from "../core/limits.ts";
+import { PAYLOAD_MAX_BYTES, TOOL_BACKOFF_MAX_MS } from "../core/limits.ts";
 import { badArguments, resultTooLarge, toolFailed, toolTimedOut } from "../core/task/texts.ts";
 import type { ToolContext, ToolDefinition } from "../ports/agents.ts";
 import type { EngineDeps } from "./deps.ts";
@@ -12,7 +12,12 @@ export interface ToolResult {
   readonly isError: boolean;
 }
 
-const error = (text: string): ToolResult => ({ result: text, isError: true });
+/** `again`: another try may end otherwise. A result that can't be kept would only repeat the effect (c12). */
+interface Tried extends ToolResult {
+  readonly again: boolean;
+}
+
+const error = (text: string, again: boolean): Tried => ({ result: text, isError: true, again });
 
 type ToolDeps = Pick<EngineDeps, "sleep">;
 
@@ -25,11 +30,12 @@ export async function callTool(
   interrupt: AbortSignal,
 ): Promise<ToolResult | null> {
   const parsed = tool.parse(args);
-  if (!parsed.ok) return error(badArguments(parsed.message));
+  if (!parsed.ok) return { result: badArguments(parsed.message), isError: true };
   for (let attempt = 1; ; attempt++) {
-    const result = await runOnce(deps, tool, parsed.args, ctx, interrupt);
-    if (result === null || !result.isError || attempt >= tool.retry.attempts) return result;
-    await deps.sleep(tool.retry.backoffMs * 2 ** (attempt - 1), interrupt);
+    const tried = await runOnce(deps, tool, parsed.args, ctx, interrupt);
+    if (tried === null) return null;
+    if (!tried.again || attempt >= tool.retry.attempts) return { result: tried.result, isError: tried.isError };
+    await deps.sleep(Math.min(TOOL_BACKOFF_MAX_MS, tool.retry.backoffMs * 2 ** (attempt - 1)), interrupt);
     if (interrupt.aborted) return null;
   }
 }
@@ -40,31 +46,33 @@ async function runOnce(
   args: unknown,
   ctx: Omit<ToolContext, "signal">,
   interrupt: AbortSignal,
-): Promise<ToolResult | null> {
+): Promise<Tried | null> {
   const stop = new AbortController();
   const signal = AbortSignal.any([interrupt, stop.signal]);
   const running = (async () => recordable(await tool.handler(args, { ...ctx, signal })))();
   const timedOut = deps
     .sleep(tool.timeoutMs, signal)
-    .then(() => (interrupt.aborted ? null : error(toolTimedOut(tool.timeoutMs))));
+    .then(() => (interrupt.aborted ? null : error(toolTimedOut(tool.timeoutMs), true)));
   try {
     return await Promise.race([running, timedOut]);
   } catch (thrown) {
-    return error(toolFailed(messageOf(thrown)));
+    if (interrupt.aborted) return null; // most likely the handler's own answer to its signal
+    return error(toolFailed(messageOf(thrown)), true);
   } finally {
     stop.abort(); // ends the time-out's timer; a handler that goes on regardless is told once more
     running.catch(() => {});
   }
 }
 
-function recordable(value: unknown): ToolResult {
+function recordable(value: unknown): Tried {
   let result: Json;
   try {
     result = toJson(value);
   } catch (thrown) {
-    if (thrown instanceof NotJson) return error(toolFailed(`its result is not JSON: ${thrown.message}`));
+    if (thrown instanceof NotJson) return error(toolFailed(`its result is not JSON: ${thrown.message}`), false);
     throw thrown;
   }
   const bytes = jsonBytes(result);
-  return bytes > PAYLOAD_MAX_BYTES ? error(resultTooLarge(bytes, PAYLOAD_MAX_BYTES)) : { result, isError: false };
+  if (bytes > PAYLOAD_MAX_BYTES) return error(resultTooLarge(bytes, PAYLOAD_MAX_BYTES), false);
+  return { result, isError: false, again: false };
 }

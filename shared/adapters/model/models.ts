@@ -21,7 +21,7 @@ export function createModels({ env, scripted = {} }: ModelsOptions): Models {
 
   return {
     resolve: async (name) => {
-      const own = scripted[name];
+      const own = Object.hasOwn(scripted, name) ? scripted[name] : undefined;
       if (own !== undefined) return { ok: true, model: own };
       const slash = name.indexOf("/");
       const provider = name.slice(0, Math.max(0, slash));

@@ -2,7 +2,7 @@
 import OpenAI, { APIConnectionError, APIError, APIUserAbortError } from "openai";
 import type { ErrorCode } from "../../core/errors.ts";
 import { messageOf } from "../../core/errors.ts";
-import { canonical, type Json, type JsonObject, toJson } from "../../core/json.ts";
+import { canonical, type JsonObject, toJson } from "../../core/json.ts";
 import { MODEL_TIMEOUT_MS } from "../../core/limits.ts";
 import type {
   AssistantPart,
@@ -24,11 +24,16 @@ export interface OpenAiOptions {
 type Wire = OpenAI.Chat.Completions.ChatCompletionMessageParam;
 
 export function createOpenAiChat({ model, apiKey, baseURL }: OpenAiOptions): Model {
-  const client = new OpenAI({ apiKey, ...(baseURL ? { baseURL } : {}), maxRetries: 0, timeout: MODEL_TIMEOUT_MS });
+  const client = new OpenAI({
+    apiKey,
+    baseURL: baseURL || null, // null: OpenAI's own; left out, the SDK would read the process' environment
+    maxRetries: 0,
+    timeout: MODEL_TIMEOUT_MS,
+  });
   return {
     ask: async (request, signal): Promise<ModelAnswer> => {
       try {
-        const completion = await client.chat.completions.create(bodyOf(model, request, baseURL !== undefined), {
+        const completion = await client.chat.completions.create(bodyOf(model, request, Boolean(baseURL)), {
           signal,
         });
         return answerOf(completion);
@@ -74,6 +79,7 @@ function bodyOf(
           },
         }),
     ...(options as JsonObject),
+    stream: false, // last: an option of that name would change the form of the answer
   };
 }
 
@@ -100,7 +106,7 @@ function wireMessages(message: Message): Wire[] {
 
 function answerOf(completion: OpenAI.Chat.Completions.ChatCompletion): ModelAnswer {
   const choice = completion?.choices?.[0];
-  if (choice?.message === undefined)
+  if (!choice?.message)
     return {
       ok: false,
       failure: failure("model.bad_answer", "The provider answered 200 with something that is no completion.", true),
@@ -110,7 +116,7 @@ function answerOf(completion: OpenAI.Chat.Completions.ChatCompletion): ModelAnsw
   if (message.content) content.push({ type: "text", text: message.content });
   if (message.refusal) content.push({ type: "text", text: message.refusal });
   for (const call of message.tool_calls ?? [])
-    if (call.type === "function") content.push(toolUse(call.id, call.function.name, call.function.arguments));
+    if ("function" in call) content.push(toolUse(call.id ?? "", call.function.name, call.function.arguments)); // some servers leave out type and id
   const stopReason: StopReason = message.refusal ? "refusal" : stopOf(choice.finish_reason, content);
   const response: ModelResponse = {
     content,
@@ -129,17 +135,23 @@ function stopOf(reason: string | null, content: readonly AssistantPart[]): StopR
   return content.some((p) => p.type === "toolUse") ? "toolUse" : "end";
 }
 
-function toolUse(id: string, name: string, text: string): ToolUsePart {
+/** Arguments are an object, given as text (by some servers as it is); nothing at all is an empty one. Anything else the model is told about. */
+function toolUse(id: string, name: string, given: unknown): ToolUsePart {
+  const text = typeof given === "string" ? given : canonical(toJson(given));
   try {
-    const args: Json = text.trim() === "" ? {} : JSON.parse(text);
-    return { type: "toolUse", id, name, args: toJson(args) };
+    const args = text.trim() === "" ? {} : (toJson(JSON.parse(text)) ?? {});
+    if (typeof args === "object" && !Array.isArray(args)) return { type: "toolUse", id, name, args };
   } catch {
-    return { type: "toolUse", id, name, args: {}, malformed: text };
+    // not JSON, or nested too deeply
   }
+  return { type: "toolUse", id, name, args: {}, malformed: text };
 }
 
 function usageOf(usage: OpenAI.CompletionUsage | undefined): Usage {
-  const count = (n: number | null | undefined): number => Math.max(0, Math.trunc(n ?? 0));
+  const count = (n: unknown): number => {
+    const tokens = Math.trunc(Number(n ?? 0));
+    return Number.isSafeInteger(tokens) && tokens > 0 ? tokens : 0;
+  };
   const cacheRead = Math.min(count(usage?.prompt_tokens_details?.cached_tokens), count(usage?.prompt_tokens));
   const output = count(usage?.completion_tokens);
   const reasoning = Math.min(count(usage?.completion_tokens_details?.reasoning_tokens), output);
@@ -173,12 +185,12 @@ function failureOf(thrown: unknown, model: string): ModelFailure {
 
 /** Seconds or a date, as HTTP has it; the exact milliseconds where a provider gives them. */
 function retryAfter(headers: Headers | undefined): number | undefined {
-  const exact = Number(headers?.get("retry-after-ms") ?? Number.NaN);
-  if (Number.isFinite(exact)) return exact;
+  const exact = Number(headers?.get("retry-after-ms") || Number.NaN);
+  if (Number.isFinite(exact)) return Math.max(0, exact);
   const value = headers?.get("retry-after");
   if (!value) return undefined;
   const seconds = Number(value);
-  if (Number.isFinite(seconds)) return seconds * 1000;
+  if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000);
   const at = Date.parse(value);
   return Number.isNaN(at) ? undefined : Math.max(0, at - Date.now());
 }

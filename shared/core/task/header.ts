@@ -1,6 +1,6 @@
 // The part of a request that no step changes: what a role is, to its model. The digest chain starts here (I6).
 import { chain, digestOf } from "../digest.ts";
-import { type Json, wellFormed } from "../json.ts";
+import { type Json, wellFormed, wellFormedJson } from "../json.ts";
 import type { Message, ModelRequest, ToolSchema } from "../messages.ts";
 import { outputInstructions } from "./texts.ts";
 
@@ -31,7 +31,11 @@ export function headerOf(role: RoleText): Header {
   const base = wellFormed(role.system).trim();
   const system =
     outputSchema === null ? base : [base, outputInstructions(outputSchema)].filter((text) => text !== "").join("\n\n");
-  const tools = role.tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
+  const tools = role.tools.map(({ name, description, inputSchema }) => ({
+    name,
+    description: wellFormed(description),
+    inputSchema: wellFormedJson(inputSchema),
+  }));
   const digested: Record<string, Json> = { model, system, tools, options, maxTokens };
   const parts = Object.fromEntries(Object.entries(digested).map(([name, part]) => [name, digestOf(part)]));
   return { model, system, tools, options, maxTokens, outputSchema, digest: digestOf(digested), parts };
@@ -51,19 +55,27 @@ export interface History {
 
 export const linkOf = (header: Header, history: History): string => history.links.at(-1) ?? header.digest;
 
-/** Adds a message; consecutive user messages become one, as every provider wants it. */
+/** Adds a message; consecutive ones of one role become one (feedback after results, the turns of a pause), as every provider wants it. */
 export function append(header: Header, history: History, message: Message): void {
   if (message.content.length === 0) return; // a provider refuses an empty message
   const last = history.messages.at(-1);
-  let next = message;
-  if (message.role === "user" && last?.role === "user") {
-    next = { role: "user", content: [...last.content, ...message.content] };
+  const next = last === undefined ? null : merged(last, message);
+  if (next !== null) {
     history.messages.pop();
     history.links.pop();
   }
   const before = linkOf(header, history);
-  history.messages.push(next);
-  history.links.push(chain(before, next as unknown as Json));
+  const added = next ?? message;
+  history.messages.push(added);
+  history.links.push(chain(before, added as unknown as Json));
+}
+
+/** Null: they are of different roles. */
+function merged(a: Message, b: Message): Message | null {
+  if (a.role === "user" && b.role === "user") return { role: "user", content: [...a.content, ...b.content] };
+  if (a.role === "assistant" && b.role === "assistant")
+    return { role: "assistant", content: [...a.content, ...b.content] };
+  return null;
 }
 
 export function requestOf(header: Header, history: History): ModelRequest {

@@ -1,6 +1,6 @@
 // From the log to what a model is sent: always legal, whatever the log holds. One message of results per answer, in call order; no empty block,
 // no lone surrogate; ids and names that every provider takes. The log keeps the originals.
-import { canonical, type Json, wellFormed } from "../json.ts";
+import { canonical, type Json, wellFormed, wellFormedJson } from "../json.ts";
 import type { AssistantPart, Message, ModelResponse, ToolUsePart, UserPart } from "../messages.ts";
 import { emptyInput, emptyResult } from "./texts.ts";
 
@@ -10,6 +10,10 @@ const LEGAL_ID = /^[a-zA-Z0-9_-]{1,64}$/;
 const legalName = (name: string): string =>
   LEGAL_ID.test(name) ? name : name.replace(/[^a-zA-Z0-9_-]/g, "_").slice(0, 64) || "unnamed";
 
+/** Providers take objects only; such a call was refused, and its result says so. */
+const legalArgs = (args: Json): Json =>
+  args !== null && typeof args === "object" && !Array.isArray(args) ? wellFormedJson(args) : {};
+
 /** Text for a model from any JSON: text as it is, the rest as canonical JSON. */
 export const textOf = (value: Json): string => wellFormed(typeof value === "string" ? value : canonical(value));
 
@@ -18,14 +22,18 @@ export const inputMessage = (input: Json): Message => {
   return { role: "user", content: [{ type: "text", text: text.trim() === "" ? emptyInput() : text }] };
 };
 
-export const feedbackMessage = (text: string): Message => ({ role: "user", content: [{ type: "text", text }] });
+/** Feedback quotes the model's own keys, so it can hold what an answer held. */
+export const feedbackMessage = (text: string): Message => ({
+  role: "user",
+  content: [{ type: "text", text: wellFormed(text) }],
+});
 
 /** What of an answer goes back to the model. */
 export function answerMessage(content: readonly AssistantPart[]): Message {
   const parts = content.flatMap((part): AssistantPart[] => {
     if (part.type === "text") return part.text.trim() === "" ? [] : [{ type: "text", text: wellFormed(part.text) }];
     if (part.type === "toolUse")
-      return [{ type: "toolUse", id: part.id, name: legalName(part.name), args: wellFormedJson(part.args) }];
+      return [{ type: "toolUse", id: part.id, name: legalName(part.name), args: legalArgs(part.args) }];
     return [part]; // reasoning: string-identical with its turn
   });
   return { role: "assistant", content: parts };
@@ -43,15 +51,6 @@ export function resultsMessage(results: readonly CallResult[]): Message {
     return { type: "toolResult", toolUseId, text: text.trim() === "" ? emptyResult() : text, isError };
   });
   return { role: "user", content };
-}
-
-function wellFormedJson(value: Json): Json {
-  if (typeof value === "string") return wellFormed(value);
-  if (Array.isArray(value)) return value.map(wellFormedJson);
-  if (value === null || typeof value !== "object") return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [wellFormed(key), wellFormedJson(item as Json)]),
-  );
 }
 
 /**

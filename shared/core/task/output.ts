@@ -14,32 +14,49 @@ const PROBLEMS_MAX = 8;
 export function outputCheck(schema: Json): OutputCheck {
   const validate = compile(schema);
   return (text) => {
-    const value = parseLoosely(text);
-    if (value === undefined) return { ok: false, problems: ["it is not JSON"] };
-    if (validate(value)) return { ok: true, value: toJson(value) };
-    return { ok: false, problems: (validate.errors ?? []).slice(0, PROBLEMS_MAX).map(problem) };
+    let problems: string[] | null = null;
+    for (const value of candidates(text)) {
+      if (validate(value)) return { ok: true, value };
+      problems ??= (validate.errors ?? []).slice(0, PROBLEMS_MAX).map(problem);
+    }
+    return { ok: false, problems: problems ?? ["it is not JSON"] };
   };
 }
 
 function compile(schema: Json): ValidateFunction {
-  return new Ajv2020({ strict: false, allErrors: true }).compile(schema as object);
+  return new Ajv2020({ strict: false, allErrors: true, logger: false }).compile(schema as object);
 }
 
-/** Models like to wrap JSON in a fence, or in a sentence; taking it out is cheaper than another turn. */
-function parseLoosely(text: string): unknown {
-  const fenced = /```(?:json)?\s*\n([\s\S]*?)\n```/.exec(text)?.[1];
-  const first = text.search(/[[{]/);
-  const last = Math.max(text.lastIndexOf("]"), text.lastIndexOf("}"));
-  const inside = first >= 0 && last > first ? text.slice(first, last + 1) : undefined;
-  for (const candidate of [text, fenced, inside]) {
-    if (candidate === undefined) continue;
+/**
+ * Models like to wrap JSON in a fence, or in a sentence; taking it out is cheaper than another turn. The whole text comes first, then the first fence,
+ * then what lies between the outermost brackets of a kind, the kind that opens first before the other. Linear in the text: it is a model's, of any size.
+ */
+function* candidates(text: string): Generator<Json> {
+  for (const candidate of new Set([text, fenced(text), ...bracketed(text)])) {
+    if (candidate === null) continue;
     try {
-      return JSON.parse(candidate);
+      yield toJson(JSON.parse(candidate)); // judged as it will be kept: 1e999 is null by then
     } catch {
-      // the next candidate
+      // the next candidate; NotJson: nested too deeply
     }
   }
-  return undefined;
+}
+
+function fenced(text: string): string | null {
+  const open = text.indexOf("```");
+  const start = open < 0 ? -1 : text.indexOf("\n", open);
+  const end = start < 0 ? -1 : text.indexOf("```", start);
+  return end < 0 ? null : text.slice(start, end);
+}
+
+function bracketed(text: string): (string | null)[] {
+  const between = (open: string, close: string) => {
+    const [first, last] = [text.indexOf(open), text.lastIndexOf(close)];
+    return first >= 0 && last > first ? { first, text: text.slice(first, last + 1) } : null;
+  };
+  return [between("{", "}"), between("[", "]")]
+    .sort((a, b) => (a?.first ?? 0) - (b?.first ?? 0))
+    .map((found) => found?.text ?? null);
 }
 
 function problem(error: ErrorObject): string {

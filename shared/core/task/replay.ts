@@ -122,8 +122,9 @@ function answered(state: TaskState, response: Omit<ModelResponse, "usage">, spen
   const uses = toolUses(response.content);
   for (const use of uses) state.usedIds.add(use.id);
   append(state.header, state.history, answerMessage(response.content));
-  state.pauses = response.stopReason === "pause" ? state.pauses + 1 : 0;
-  if (response.stopReason === "pause") {
+  const paused = response.stopReason === "pause" && uses.length === 0; // a call needs its result before anything else is said
+  state.pauses = paused ? state.pauses + 1 : 0;
+  if (paused) {
     state.phase =
       state.pauses > PAUSES_MAX
         ? {
