@@ -1,0 +1,68 @@
+// Ends a worker whose event loop stands still (`while (true)` in a workflow): it can renew no lease, and nothing else in it gets on. Its streams are taken
+// over by others, who count the crash; after enough of them the stream runs alone, and fails in the end (design §5, crash loops).
+import { url as inspectorUrl } from "node:inspector";
+import { Worker } from "node:worker_threads";
+import { LEASE_MS } from "../shared/core/limits.ts";
+
+export interface Watchdog {
+  /** Notes what is worked on, for the last words; call what it returns when that is done. */
+  working(what: string): () => void;
+  stop(): Promise<void>;
+}
+
+/** Room for the names of what is worked on. */
+const NOTE_BYTES = 2_048;
+/** Turns looked for in a limit's length. */
+const LOOKS_PER_LIMIT = 10;
+
+export interface WatchdogMemory {
+  /** [0] counts the event loop's turns, [1] is the length of the note. */
+  readonly counters: Int32Array<SharedArrayBuffer>;
+  readonly note: Uint8Array<SharedArrayBuffer>;
+  readonly limitMs: number;
+  readonly lookMs: number;
+}
+
+/** From now on the worker dies by SIGKILL after `limitMs` (a lease's length) without a turn of its event loop. Not under a debugger, which stops it on purpose. */
+export function startWatchdog(limitMs = LEASE_MS): Watchdog {
+  if (inspectorUrl() !== undefined) return { working: () => () => {}, stop: async () => {} };
+  const lookMs = Math.ceil(limitMs / LOOKS_PER_LIMIT);
+  const memory: WatchdogMemory = {
+    counters: new Int32Array(new SharedArrayBuffer(8)),
+    note: new Uint8Array(new SharedArrayBuffer(NOTE_BYTES)),
+    limitMs,
+    lookMs,
+  };
+  const turn = setInterval(() => Atomics.add(memory.counters, 0, 1), lookMs);
+  turn.unref();
+  const thread = new Worker(new URL("./watchdog-thread.ts", import.meta.url), {
+    workerData: memory,
+    // It needs nothing of the worker's: neither its flags nor a heap worth the name.
+    execArgv: ["--disable-warning=ExperimentalWarning"],
+    resourceLimits: { maxOldGenerationSizeMb: 16 },
+  });
+  thread.unref();
+  thread.on("error", () => {}); // a worker without a watchdog is still a worker
+
+  const current = new Set<{ what: string }>();
+  const write = (): void => {
+    const text = [...current].map((c) => c.what).join("; ");
+    const { written } = new TextEncoder().encodeInto(text, memory.note);
+    Atomics.store(memory.counters, 1, written);
+  };
+  return {
+    working: (what) => {
+      const entry = { what };
+      current.add(entry);
+      write();
+      return () => {
+        current.delete(entry);
+        write();
+      };
+    },
+    stop: async () => {
+      clearInterval(turn);
+      await thread.terminate();
+    },
+  };
+}
