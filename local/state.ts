@@ -62,14 +62,15 @@ export async function claimServer(
   const text = `${JSON.stringify(record)}\n`;
   if (await createOnce(path, text, 0o600)) return true;
   const other = await readServer(folder);
-  if (other !== null && other.pid !== record.pid && (await lives(other))) return false;
+  if (other !== null && (await lives(other))) return false;
   await replace(path, text, 0o600); // of a server that was killed
   return true;
 }
 
 /** Only its own note: another server may have taken the place meanwhile. */
-export async function releaseServer(folder: string, pid: number): Promise<void> {
-  if ((await readServer(folder))?.pid === pid) await rm(join(folder, "server.json"), { force: true });
+export async function releaseServer(folder: string, record: ServerRecord): Promise<void> {
+  const noted = await readServer(folder);
+  if (noted?.pid === record.pid && noted.url === record.url) await rm(join(folder, "server.json"), { force: true });
 }
 
 export function isRunning(pid: number): boolean {

@@ -22,8 +22,12 @@ const SHOW_CURSOR = "\u001b[?25h";
 export const createProgress = (output: Output): Progress =>
   output.size() === null ? plainProgress(output) : liveProgress(output);
 
-/** For commands whose progress nobody watches. */
-export const silentProgress: Progress = { show: () => {}, say: () => {}, end: () => {} };
+/** For runs that nobody watches: only what has to be said is. */
+export const quietProgress = (output: Output): Progress => ({
+  show: () => {},
+  say: (text) => output.write(`${text}\n`),
+  end: () => {},
+});
 
 function liveProgress(output: Output): Progress {
   const style = styleOf(output);

@@ -1,0 +1,76 @@
+// Follows a run to its end: reads it anew whenever its log has grown. What is shown is always a whole reading, never a sum of events that one can miss.
+import { setTimeout as sleep } from "node:timers/promises";
+import { TorenError } from "../../shared/core/errors.ts";
+import { EVENTS_WAIT_MAX_MS } from "../../shared/core/limits.ts";
+import type { PageEvent } from "../../shared/http/events-page.ts";
+import type { RunJson } from "../../shared/http/run-json.ts";
+import { isEnded, type WaveNames } from "../terminal/tree.ts";
+import type { Api } from "./api.ts";
+
+/** Between two readings of a run whose log grows all the time. */
+const READ_MS = 300;
+/** A server that restarts, or waits for its database, may stay away this long. */
+const PATIENCE_MS = 60_000;
+const RETRY_MS = 1_000;
+
+export interface Following {
+  /** Called with every reading, and once with the last. */
+  onRun(run: RunJson, names: WaveNames): void;
+  /** Said once when the server or its database goes away. */
+  onTrouble(text: string): void;
+  /** The server is gone: another one to go on with, or null to wait for this one. */
+  reconnect(): Promise<Api | null>;
+  readonly signal: AbortSignal;
+}
+
+/** The run as it ended; null: the signal aborted before. @throws TorenError what the server said, when it is no passing trouble. */
+export async function followRun(api: Api, runId: string, following: Following): Promise<RunJson | null> {
+  const { signal } = following;
+  const names = new Map<number, string>();
+  let current = api;
+  let after = "";
+  let troubleSince: number | null = null;
+  while (!signal.aborted) {
+    try {
+      const page = await current.events(runId, { after, wait: String(EVENTS_WAIT_MAX_MS / 1_000) }, signal);
+      after = page.next;
+      noteNames(names, page.events);
+      if (page.more) continue;
+      const run = await current.run(runId);
+      troubleSince = null;
+      following.onRun(run, names);
+      if (isEnded(run)) return run;
+      await sleep(READ_MS, undefined, { signal });
+    } catch (thrown) {
+      if (signal.aborted) return null;
+      if (!(thrown instanceof TorenError) || !PASSING.has(thrown.code)) throw thrown;
+      if (troubleSince === null) following.onTrouble(`${thrown.message} Waiting for it …`);
+      troubleSince ??= performance.now();
+      if (performance.now() - troubleSince > PATIENCE_MS) throw thrown;
+      if (thrown.code === "server.unreachable") current = (await following.reconnect()) ?? current;
+      await sleep(RETRY_MS, undefined, { signal }).catch(() => {});
+    }
+  }
+  return null;
+}
+
+const PASSING: ReadonlySet<string> = new Set(["server.unreachable", "database.unavailable"]);
+
+function noteNames(names: Map<number, string>, events: readonly PageEvent[]): void {
+  for (const { type, payload } of events) {
+    if (type !== "WavePlanned") continue;
+    const { wave, name } = payload as { wave?: unknown; name?: unknown };
+    if (typeof wave === "number" && typeof name === "string") names.set(wave, name);
+  }
+}
+
+/** The names of a run's waves, from its own stream. */
+export async function waveNames(api: Api, runId: string): Promise<WaveNames> {
+  const names = new Map<number, string>();
+  for (let after = "0", more = true; more; ) {
+    const page = await api.events(runId, { stream: "run", after });
+    noteNames(names, page.events);
+    ({ next: after, more } = page);
+  }
+  return names;
+}

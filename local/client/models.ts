@@ -1,0 +1,96 @@
+// Which models answer: the roles' own, one for all of them, or the rule-based one, whose server is started beside.
+import { type ChildProcess, spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { DEMO_MODEL } from "../../shared/adapters/model/prices.ts";
+import { TorenError } from "../../shared/core/errors.ts";
+
+/** The environment's variables that a provider can be reached with. */
+export const PROVIDER_VARIABLES = ["OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY"] as const;
+
+export const providersIn = (env: NodeJS.ProcessEnv): string[] => PROVIDER_VARIABLES.filter((name) => env[name]);
+
+export interface ModelChoice {
+  /** `provider/name` for every role; null: each role's own. */
+  readonly model: string | null;
+  /** The rule-based server has to be started for it. */
+  readonly demo: boolean;
+  /** What there is to say about it, for stderr. */
+  readonly notice: string;
+}
+
+const DEMO_NAME = `openai/${DEMO_MODEL}`;
+const RULES = "fixed rules, no language model; costs are simulated";
+
+/** `asked`: of `--model`. `unasked`: whether the rule-based one may step in where no provider can be reached. */
+export function chooseModel(asked: string | undefined, env: NodeJS.ProcessEnv, unasked: boolean): ModelChoice {
+  const found = providersIn(env);
+  if (asked === "demo") {
+    const unspent =
+      found.length === 0
+        ? ""
+        : ` ${found.join(" and ")} in the environment stay${found.length === 1 ? "s" : ""} unused.`;
+    return { model: DEMO_NAME, demo: true, notice: `The demo model answers for every role (${RULES}).${unspent}` };
+  }
+  if (found.length === 0 && asked === undefined && unasked) {
+    const notice = `No provider key is set, so the demo model answers for every role (${RULES}). Set OPENAI_API_KEY or OPENAI_BASE_URL for a real one.`;
+    return { model: DEMO_NAME, demo: true, notice };
+  }
+  const uses = found.length === 0 ? "No provider key is set." : `Using ${found.join(" and ")} of the environment.`;
+  return {
+    model: asked ?? null,
+    demo: false,
+    notice: asked === undefined ? uses : `${uses} ${asked} answers for every role.`,
+  };
+}
+
+export interface DemoModel {
+  readonly pid: number;
+  /** What the `openai/` provider has to see to reach it. */
+  readonly env: NodeJS.ProcessEnv;
+  close(): Promise<void>;
+}
+
+const CLI = fileURLToPath(new URL("../cli.ts", import.meta.url));
+const START_MS = 15_000;
+
+/** Starts the rule-based model server as a process of its own. It ends with us, however we end: its standard input closes then. */
+export async function startDemoModel(env: NodeJS.ProcessEnv): Promise<DemoModel> {
+  const child = spawn(process.execPath, [CLI, "model-server", "--json", "--until-input-ends"], {
+    stdio: ["pipe", "pipe", "inherit"],
+    env,
+    detached: true, // a terminal's Ctrl-C is for us: what runs comes to a step boundary first
+  });
+  const url = await firstLine(child);
+  return {
+    pid: child.pid ?? 0,
+    env: { ...env, OPENAI_BASE_URL: url, OPENAI_API_KEY: "demo" },
+    close: async () => {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const ended = new Promise((resolve) => child.once("exit", resolve));
+      child.kill("SIGTERM");
+      await ended;
+    },
+  };
+}
+
+function firstLine(child: ChildProcess): Promise<string> {
+  const failed = (why: string) => new TorenError("server.unreachable", `The demo model's server didn't start: ${why}.`);
+  return new Promise((resolve, reject) => {
+    let text = "";
+    const timer = setTimeout(() => {
+      child.kill("SIGKILL");
+      reject(failed(`nothing heard for ${START_MS / 1_000} s`));
+    }, START_MS);
+    const settle = (act: () => void): void => {
+      clearTimeout(timer);
+      act();
+    };
+    child.on("error", (e) => settle(() => reject(failed(e.message))));
+    child.on("exit", (code, signal) => settle(() => reject(failed(`it ended with ${code ?? signal}`))));
+    child.stdout?.setEncoding("utf8").on("data", (chunk: string) => {
+      text += chunk;
+      const end = text.indexOf("\n");
+      if (end >= 0) settle(() => resolve((JSON.parse(text.slice(0, end)) as { url: string }).url));
+    });
+  });
+}

@@ -1,0 +1,147 @@
+// toren doctor: what is here, and whether it will do. Reads only: nothing is migrated or registered.
+import { resolve } from "node:path";
+import type { Command } from "commander";
+import { checkDatabase } from "../../shared/adapters/database/checks.ts";
+import { checkSchemas } from "../../shared/adapters/store/migrate.ts";
+import { problemText } from "../../shared/authoring/problem.ts";
+import { messageOf, TorenError } from "../../shared/core/errors.ts";
+import { findServer } from "../client/connect.ts";
+import { PROVIDER_VARIABLES, providersIn } from "../client/models.ts";
+import { cacheFolderOf, openDatabase } from "../compose.ts";
+import { loadAgents } from "../load/load-agents.ts";
+import { prepareState, stateFolderOf } from "../state.ts";
+import { type Mark, mark, styleOf } from "../terminal/style.ts";
+import { oneLine, type Terminal } from "../terminal/terminal.ts";
+import { type Context, EXIT, subcommand, writeJson } from "./context.ts";
+
+interface Options {
+  readonly agents: string;
+  readonly json?: boolean;
+}
+
+/** `note`: worth knowing, and no fault. */
+interface Finding {
+  readonly what: string;
+  readonly state: "ok" | "note" | "wrong";
+  readonly found: string;
+}
+
+const NODE_MAJOR_MIN = 24;
+
+export const doctorCommand = (context: Context): Command =>
+  subcommand("doctor", "check Node, database, agents, provider keys and server")
+    .option("--agents <folder>", "where the agents are", "agents")
+    .action((options: Options) => context.run(options.json, () => examine(context, options)));
+
+async function examine({ terminal }: Context, options: Options): Promise<number> {
+  await prepareState(stateFolderOf(terminal.env, terminal.workingFolder));
+  const agents = await agentFindings(terminal, options);
+  const database = await databaseFindings(terminal, agents.names);
+  const findings = [
+    nodeFinding(),
+    ...database,
+    ...agents.findings,
+    providerFinding(terminal),
+    await serverFinding(terminal),
+  ];
+  if (options.json) writeJson(terminal, { ok: findings.every((f) => f.state !== "wrong"), findings });
+  else terminal.out.write(findings.map((f) => `${lineOf(f, terminal)}\n`).join(""));
+  if (database.some((f) => f.state === "wrong")) return EXIT.unreachable;
+  return findings.some((f) => f.state === "wrong") ? EXIT.failed : EXIT.done;
+}
+
+const MARKS: Readonly<Record<Finding["state"], Mark>> = { ok: "done", note: "waiting", wrong: "failed" };
+
+function lineOf(finding: Finding, terminal: Terminal): string {
+  return `${mark(MARKS[finding.state], styleOf(terminal.out))} ${finding.what.padEnd(20)} ${oneLine(finding.found)}`;
+}
+
+function nodeFinding(): Finding {
+  const ok = Number.parseInt(process.versions.node, 10) >= NODE_MAJOR_MIN;
+  return {
+    what: "node",
+    state: ok ? "ok" : "wrong",
+    found: `${process.version}${ok ? "" : `; ${NODE_MAJOR_MIN} or newer is needed`}`,
+  };
+}
+
+async function databaseFindings(terminal: Terminal, agents: readonly string[]): Promise<Finding[]> {
+  const { env, workingFolder } = terminal;
+  const name = env.DATABASE_URL ? "database" : "embedded database";
+  try {
+    const database = await openDatabase({
+      stateFolder: stateFolderOf(env, workingFolder),
+      databaseUrl: env.DATABASE_URL,
+    });
+    try {
+      const checks = await checkDatabase(database.pool);
+      const settings = checks.map(
+        (check): Finding => ({
+          what: check.what,
+          state: check.ok ? "ok" : "wrong",
+          found: `${check.found}${check.advice === "" ? "" : `. ${check.advice}`}`,
+        }),
+      );
+      return [
+        { what: name, state: "ok", found: "answers" },
+        ...settings,
+        await schemaFinding(() => checkSchemas(database, agents)),
+      ];
+    } finally {
+      await database.close();
+    }
+  } catch (e) {
+    return [{ what: name, state: "wrong", found: messageOf(e) }];
+  }
+}
+
+async function schemaFinding(look: () => Promise<void>): Promise<Finding> {
+  try {
+    await look();
+    return { what: "schema", state: "ok", found: "this code can serve it" };
+  } catch (e) {
+    // A schema that isn't there yet is made by whoever needs it first.
+    const missing = e instanceof TorenError && e.code === "schema.older";
+    return { what: "schema", state: missing ? "note" : "wrong", found: messageOf(e) };
+  }
+}
+
+async function agentFindings(terminal: Terminal, options: Options): Promise<{ findings: Finding[]; names: string[] }> {
+  const folder = resolve(terminal.workingFolder, options.agents);
+  const cacheFolder = cacheFolderOf(stateFolderOf(terminal.env, terminal.workingFolder));
+  const { agents, problems } = await loadAgents(folder, { env: terminal.env, cacheFolder });
+  const loaded = agents.map((agent): Finding => {
+    const models = [...new Set([...agent.roles.values()].map((role) => role.model))].join(", ");
+    return {
+      what: `agent ${agent.name}`,
+      state: "ok",
+      found: `${agent.roles.size} roles, ${agent.processes.size} processes; ${models}`,
+    };
+  });
+  const broken = problems.map(
+    (p): Finding => ({ what: p.agent === "" ? "agents" : `agent ${p.agent}`, state: "wrong", found: problemText(p) }),
+  );
+  return { findings: [...loaded, ...broken], names: agents.map((agent) => agent.name) };
+}
+
+/** Names of variables, never what is in them. */
+function providerFinding({ env }: Terminal): Finding {
+  const found = providersIn(env);
+  if (found.length > 0) return { what: "provider keys", state: "ok", found: `${found.join(", ")} set` };
+  return {
+    what: "provider keys",
+    state: "note",
+    found: `none of ${PROVIDER_VARIABLES.join(", ")}; \`toren run\` uses the demo model`,
+  };
+}
+
+async function serverFinding(terminal: Terminal): Promise<Finding> {
+  try {
+    const found = await findServer(terminal);
+    if (found === null) return { what: "server", state: "note", found: "none runs here; `toren dev` starts one" };
+    await found.api.agents(); // the key fits, too
+    return { what: "server", state: "ok", found: `answers at ${found.api.url}` };
+  } catch (e) {
+    return { what: "server", state: "wrong", found: messageOf(e) };
+  }
+}

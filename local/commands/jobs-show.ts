@@ -1,0 +1,57 @@
+// toren jobs show: one run: its tree, what it came to, the receipt, and why it stands still or failed.
+import type { Command } from "commander";
+import { connectToRead } from "../client/connect-to-read.ts";
+import { waveNames } from "../client/follow.ts";
+import { wholeRunId } from "../client/run-id.ts";
+import { styleOf } from "../terminal/style.ts";
+import { cut, oneLine } from "../terminal/terminal.ts";
+import { accountLines, headline, reasonLines, treeLines } from "../terminal/tree.ts";
+import { type Context, EXIT, subcommand, writeJson } from "./context.ts";
+import { outputText } from "./run.ts";
+
+interface Options {
+  readonly json?: boolean;
+}
+
+const PIPE_COLUMNS = 200;
+const INPUT_COLUMNS = 100;
+
+export const showCommand = (context: Context): Command =>
+  subcommand("show", "a run: tree, cost, receipt, last error")
+    .argument("<run>", "its id, or the beginning of it")
+    .action((typed: string, options: Options) => context.run(options.json, () => show(context, typed, options)));
+
+async function show({ terminal }: Context, typed: string, options: Options): Promise<number> {
+  const connection = await connectToRead(terminal);
+  try {
+    const { api } = connection;
+    const runId = await wholeRunId(api, typed);
+    const run = await api.run(runId);
+    if (options.json) {
+      writeJson(terminal, run);
+      return EXIT.done;
+    }
+    const style = styleOf(terminal.out);
+    const columns = terminal.out.size()?.columns ?? PIPE_COLUMNS;
+    const input = cut(
+      oneLine(typeof run.input === "string" ? run.input : JSON.stringify(run.input)),
+      Math.min(INPUT_COLUMNS, columns - 4),
+    );
+    const tree = { style, names: await waveNames(api, runId), columns, rows: Number.POSITIVE_INFINITY };
+    const lines = [
+      headline(run, style, Date.now()),
+      `  ${style.dim(run.runId)}`,
+      `  ${style.dim(input)}`,
+      "",
+      ...treeLines(run, tree),
+      "",
+      ...accountLines(run, style),
+      ...reasonLines(run, style),
+      ...(run.status === "completed" ? ["", outputText(run.output, terminal)] : []),
+    ];
+    terminal.out.write(`${lines.join("\n")}\n`);
+    return EXIT.done;
+  } finally {
+    await connection.close();
+  }
+}

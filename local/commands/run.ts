@@ -1,0 +1,160 @@
+// toren run: starts a run, shows it, and ends as it ends.
+import { randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import type { Command } from "commander";
+import { messageOf } from "../../shared/core/errors.ts";
+import type { RunJson } from "../../shared/http/run-json.ts";
+import { type Connection, connect } from "../client/connect.ts";
+import { followRun } from "../client/follow.ts";
+import { chooseModel, type ModelChoice } from "../client/models.ts";
+import { startOwnServer } from "../client/own-server.ts";
+import { filesAt, upload } from "../client/upload.ts";
+import { UsageError } from "../client/usage-error.ts";
+import { createProgress, type Progress, quietProgress } from "../terminal/progress.ts";
+import { styleOf } from "../terminal/style.ts";
+import { printable, type Terminal } from "../terminal/terminal.ts";
+import { accountLines } from "../terminal/tree.ts";
+import { shortId } from "../terminal/units.ts";
+import { type Context, collect, EXIT, say, subcommand, writeJson } from "./context.ts";
+
+interface Options {
+  readonly process?: string;
+  readonly files?: readonly string[];
+  readonly model?: string;
+  readonly agents: string;
+  readonly detach?: boolean;
+  readonly json?: boolean;
+}
+
+/** As a shell says that Ctrl-C ended a command. */
+const EXIT_INTERRUPTED = 130;
+
+export const runCommand = (context: Context): Command =>
+  subcommand("run", "start a run and follow it to its end")
+    .argument("<agent>", "the agent's name")
+    .argument("<input>", "text; `-` reads the standard input, `@file` a file")
+    .option("--process <name>", "the agent's process (default: main)")
+    .option("--files <path>", "attach a file, or all files of a folder; may be given more than once", collect)
+    .option("--model <name>", "`provider/name` for every role, or `demo`: the rule-based model server")
+    .option("--agents <folder>", "where the agents are, for a server of its own", "agents")
+    .option("--detach", "only start it, on the server that runs here")
+    .action((agent: string, input: string, options: Options) =>
+      context.run(options.json, () => run(context, agent, input, options)),
+    );
+
+async function run({ terminal }: Context, agent: string, input: string, options: Options): Promise<number> {
+  const text = await inputOf(terminal, input);
+  const files = await filesAt(options.files ?? []);
+  const choice = chooseModel(options.model, terminal.env, true);
+  const progress =
+    options.json && terminal.err.size() === null ? quietProgress(terminal.err) : createProgress(terminal.err);
+  const open = (): Promise<Connection> => connectFor(terminal, agent, options, choice, progress);
+  let connection = await open();
+  try {
+    const ids = await upload(connection.api, files);
+    const request = {
+      agent,
+      input: text,
+      files: ids,
+      ...(options.process === undefined ? {} : { process: options.process }),
+    };
+    const { runId } = await connection.api.start(request, randomUUID());
+    if (options.detach) return detached(terminal, runId, options);
+    const ended = await followRun(connection.api, runId, {
+      signal: terminal.interrupted,
+      onRun: progress.show,
+      onTrouble: progress.say,
+      reconnect: async () => {
+        if (connection.own || terminal.env.TOREN_URL) return null;
+        connection = await open(); // its server ended with a run of its own: this one goes on elsewhere
+        return connection.api;
+      },
+    }).finally(progress.end);
+    if (ended === null) return interrupted(terminal, connection, runId);
+    return result(terminal, ended, options);
+  } finally {
+    await connection.close();
+  }
+}
+
+async function inputOf(terminal: Terminal, input: string): Promise<string> {
+  if (input === "-") return terminal.readInput();
+  if (!input.startsWith("@")) return input;
+  try {
+    return await readFile(input.slice(1), "utf8");
+  } catch (e) {
+    throw new UsageError(`The input file can't be read: ${messageOf(e)}.`);
+  }
+}
+
+async function connectFor(
+  terminal: Terminal,
+  agent: string,
+  options: Options,
+  choice: ModelChoice,
+  progress: Progress,
+): Promise<Connection> {
+  const start = () => {
+    if (options.detach)
+      throw new UsageError("--detach needs a server that stays: start one with `toren dev`, or set TOREN_URL.");
+    return startOwnServer(terminal, { agentsFolder: options.agents, agent, choice, worker: true, say: progress.say });
+  };
+  const connection = await connect(terminal, start);
+  if (connection.own || options.model === undefined || connection.record?.model === choice.model) return connection;
+  const where =
+    connection.record === null ? "The server at TOREN_URL" : `The server that runs here (${connection.record.url})`;
+  throw new UsageError(
+    `${where} has models of its own, so --model ${options.model} can't be had of it. Start it with that option (toren dev --model …), or use another TOREN_HOME.`,
+  );
+}
+
+function detached(terminal: Terminal, runId: string, options: Options): number {
+  if (options.json) writeJson(terminal, { runId });
+  else {
+    terminal.out.write(`${runId}\n`);
+    say(terminal, `Started. \`toren jobs tail ${shortId(runId)}\` follows it.`);
+  }
+  return EXIT.done;
+}
+
+function interrupted(terminal: Terminal, connection: Connection, runId: string): number {
+  const next = connection.own
+    ? `It is kept: \`toren dev\` takes it up where it was.`
+    : `It goes on without us: \`toren jobs tail ${shortId(runId)}\` follows it.`;
+  say(terminal, `\nLeaving run ${runId}. ${next}`);
+  return EXIT_INTERRUPTED;
+}
+
+function result(terminal: Terminal, ended: RunJson, options: Options): number {
+  if (options.json) writeJson(terminal, resultJson(ended));
+  else {
+    const style = styleOf(terminal.err);
+    say(terminal, accountLines(ended, style).map(style.dim).join("\n"));
+    if (ended.status === "completed") {
+      if (terminal.err.size() !== null) say(terminal, "");
+      terminal.out.write(`${outputText(ended.output, terminal)}\n`);
+    }
+  }
+  return ended.status === "completed" ? EXIT.done : EXIT.failed;
+}
+
+/** What `toren run --json` prints. */
+export function resultJson(run: RunJson) {
+  const { modelCalls, replayed, repaid, savedTokens, savedUsd } = run.receipt;
+  return {
+    runId: run.runId,
+    status: run.status,
+    output: run.output,
+    ...(run.error === null ? {} : { error: run.error }),
+    usage: run.usage,
+    costUsd: run.costUsd,
+    ...(run.simulated ? { simulated: true } : {}),
+    receipt: { modelCalls, replayed, repaid, savedTokens, savedUsd },
+  };
+}
+
+/** Text as it is, anything else as JSON to read; on a terminal without what could play tricks on it. */
+export function outputText(output: RunJson["output"], terminal: Terminal): string {
+  const text = typeof output === "string" ? output : JSON.stringify(output, null, 2);
+  return terminal.out.size() === null ? text : printable(text);
+}

@@ -1,0 +1,187 @@
+// The laptop's composition: which adapter stands behind each port. Twin: functions/aws.ts.
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { openEmbedded } from "../shared/adapters/database/embedded.ts";
+import { openUrl } from "../shared/adapters/database/url.ts";
+import { createPostgresFiles } from "../shared/adapters/files/postgres.ts";
+import { createModels } from "../shared/adapters/model/models.ts";
+import { createPostgresQueue } from "../shared/adapters/queue/postgres.ts";
+import { createDeployments } from "../shared/adapters/store/deployments.ts";
+import { checkSchemas, migrate } from "../shared/adapters/store/migrate.ts";
+import { createStore } from "../shared/adapters/store/postgres.ts";
+import { type LoadProblem, problemText } from "../shared/authoring/problem.ts";
+import { hash } from "../shared/core/digest.ts";
+import { TorenError } from "../shared/core/errors.ts";
+import { LEASE_MS } from "../shared/core/limits.ts";
+import { cancelRun, resumeRun } from "../shared/engine/cancel-run.ts";
+import type { EngineDeps } from "../shared/engine/deps.ts";
+import { createLeaseKeeper } from "../shared/engine/lease-keeper.ts";
+import { readRun } from "../shared/engine/read-run.ts";
+import { startRun } from "../shared/engine/start-run.ts";
+import { sameSecret } from "../shared/http/auth.ts";
+import type { HttpDeps } from "../shared/http/deps.ts";
+import type { AgentDefinition, Deployed } from "../shared/ports/agents.ts";
+import type { Database } from "../shared/ports/database.ts";
+import type { Deployments } from "../shared/ports/deployments.ts";
+import type { Log } from "../shared/ports/log.ts";
+import type { Model } from "../shared/ports/model.ts";
+import { loadAgents } from "./load/load-agents.ts";
+import { createAgents, type ReplaceableAgents } from "./load/registry.ts";
+
+export interface LaptopOptions {
+  readonly stateFolder: string;
+  /** Null: nothing is served, runs are only read. */
+  readonly agentsFolder: string | null;
+  /** Undefined: the embedded Postgres of the state folder. */
+  readonly databaseUrl?: string | undefined;
+  /** `provider/name` that answers for every role; null: each role's own. */
+  readonly model: string | null;
+  /** What providers and agents see of the environment. */
+  readonly env: NodeJS.ProcessEnv;
+  readonly log: Log;
+  /** A deployer migrates and registers the agents' code as generations; a worker only looks its own up (I7). */
+  readonly role: "deployer" | "worker";
+  readonly leaseMs?: number;
+  /** Models in code, by their whole names: of tests. */
+  readonly scripted?: Readonly<Record<string, Model>>;
+  /** Told what takes long. */
+  onProgress?(text: string): void;
+}
+
+export interface Laptop {
+  readonly engine: EngineDeps;
+  readonly database: Database;
+  readonly agents: ReplaceableAgents;
+  /** Of agents that couldn't be loaded; the others are served. */
+  readonly problems: readonly LoadProblem[];
+  http(key: string): HttpDeps;
+  /** A reload's new code, as the next generation. */
+  deploy(agent: AgentDefinition): Promise<Deployed>;
+  /** Lets go of the database. Work has stopped before. */
+  close(): Promise<void>;
+}
+
+export function openDatabase(
+  options: Pick<LaptopOptions, "stateFolder" | "databaseUrl" | "onProgress">,
+): Promise<Database> {
+  const progress = options.onProgress === undefined ? {} : { onProgress: options.onProgress };
+  return options.databaseUrl ? openUrl(options.databaseUrl, progress) : openEmbedded(options.stateFolder, progress);
+}
+
+/** @throws TorenError when the database can't be used, or a worker's code was never registered. */
+export async function composeLaptop(options: LaptopOptions): Promise<Laptop> {
+  const database = await openDatabase(options);
+  try {
+    return await composeOver(database, options);
+  } catch (e) {
+    await database.close();
+    throw e;
+  }
+}
+
+async function composeOver(database: Database, options: LaptopOptions): Promise<Laptop> {
+  const { log } = options;
+  const loaded = await loadFrom(options);
+  const deployments = createDeployments(database);
+  const names = loaded.agents.map((agent) => agent.name);
+  if (options.role === "deployer") await migrate(database, names);
+  else await checkSchemas(database, names);
+  const generation = options.role === "deployer" ? registered(deployments) : lookedUp(deployments);
+  const agents = createAgents(await Promise.all(loaded.agents.map(generation)));
+
+  const store = createStore(database);
+  const queue = createPostgresQueue({ database, log });
+  const leaseMs = options.leaseMs ?? LEASE_MS;
+  const keeper = createLeaseKeeper(store.streams, leaseMs, log);
+  const engine: EngineDeps = {
+    store,
+    queue,
+    keeper,
+    agents,
+    log,
+    leaseMs,
+    files: createPostgresFiles(database),
+    models: createModels({
+      env: options.env,
+      ...(options.scripted === undefined ? {} : { scripted: options.scripted }),
+    }),
+    uuid: randomUUID,
+    random: Math.random,
+    sleep,
+  };
+  return {
+    engine,
+    database,
+    agents,
+    problems: loaded.problems,
+    http: (key) => httpDeps(engine, loaded.problems, key),
+    deploy: async (agent) => {
+      const own = withModel(agent, options.model);
+      await migrate(database, [own.name]);
+      const deployed = await registered(deployments)(own);
+      agents.replace(deployed);
+      return deployed;
+    },
+    close: async () => {
+      keeper.close();
+      await queue.close();
+      await database.close();
+    },
+  };
+}
+
+export const cacheFolderOf = (stateFolder: string): string => join(stateFolder, "cache");
+
+async function loadFrom({ agentsFolder, stateFolder, env, model }: LaptopOptions) {
+  if (agentsFolder === null) return { agents: [], problems: [] };
+  const { agents, problems } = await loadAgents(agentsFolder, { env, cacheFolder: cacheFolderOf(stateFolder) });
+  return { agents: agents.map((agent) => withModel(agent, model)), problems };
+}
+
+/** The agent with one model for all its roles. It is part of what is asked, so it is part of the code that a generation stands for. */
+export function withModel(agent: AgentDefinition, model: string | null): AgentDefinition {
+  if (model === null) return agent;
+  const roles = new Map([...agent.roles].map(([name, role]) => [name, { ...role, model }]));
+  return { ...agent, roles, codeHash: hash(`${agent.codeHash}\n${model}`) };
+}
+
+const registered =
+  (deployments: Deployments) =>
+  async (agent: AgentDefinition): Promise<Deployed> => ({
+    agent,
+    generation: await deployments.register(agent.name, agent.codeHash),
+  });
+
+const lookedUp =
+  (deployments: Deployments) =>
+  async (agent: AgentDefinition): Promise<Deployed> => {
+    const generation = await deployments.generationOf(agent.name, agent.codeHash);
+    if (generation !== null) return { agent, generation };
+    const say = `This code of agent "${agent.name}" was never registered: run \`toren migrate\` with it, or start \`toren dev\`. --model is part of the code.`;
+    throw new TorenError("agent.not_registered", say);
+  };
+
+function httpDeps(engine: EngineDeps, problems: readonly LoadProblem[], key: string): HttpDeps {
+  return {
+    useCases: {
+      startRun: async (request) => {
+        const broken = problems.filter((problem) => problem.agent === request.agent);
+        if (engine.agents.get(request.agent) !== null || broken.length === 0) return startRun(engine, request);
+        return { type: "refused", error: { code: "agent.invalid", message: broken.map(problemText).join("; ") } };
+      },
+      cancelRun: (request) => cancelRun(engine, request),
+      resumeRun: (request) => resumeRun(engine, request),
+      readRun: (request) => readRun(engine, request),
+    },
+    store: engine.store,
+    agents: engine.agents,
+    files: engine.files,
+    log: engine.log,
+    admits: (given) => sameSecret(given, key),
+    sleep,
+  };
+}
+
+const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
+  delay(ms, undefined, signal === undefined ? {} : { signal }).catch(() => {});

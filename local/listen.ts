@@ -1,0 +1,65 @@
+// The HTTP API on loopback: only there, and only for those who call it by a loopback name (a page of the web can point a name of its own at 127.0.0.1).
+import type { AddressInfo } from "node:net";
+import { createAdaptorServer } from "@hono/node-server";
+import { messageOf, TorenError } from "../shared/core/errors.ts";
+import { createApp } from "../shared/http/app.ts";
+import type { HttpDeps } from "../shared/http/deps.ts";
+import { problemOf, problemResponse } from "../shared/http/problems.ts";
+
+export interface Listening {
+  readonly url: string;
+  /** Answers what is under way for a moment longer, then cuts it. Waiting readers are cut at once: they ask again. */
+  close(): Promise<void>;
+}
+
+const HOST = "127.0.0.1";
+/** Cursors over thousands of tasks are long. */
+const HEADERS_MAX_BYTES = 64 * 1024;
+const CLOSE_MS = 2_000;
+
+/** `port` 0 takes a free one. @throws TorenError `server.unreachable` when the port is taken. */
+export async function listen(deps: HttpDeps, port: number): Promise<Listening> {
+  const closing = new AbortController();
+  // A reader that waits wakes up and is answered with what there is.
+  const sleep = (ms: number, signal?: AbortSignal) =>
+    deps.sleep(ms, signal === undefined ? closing.signal : AbortSignal.any([signal, closing.signal]));
+  const app = createApp({ ...deps, sleep });
+  const fetch = (request: Request): Response | Promise<Response> =>
+    isLoopback(request.headers.get("host")) ? app.fetch(request) : notHere(request.headers.get("host"));
+  const server = createAdaptorServer({ fetch, hostname: HOST, serverOptions: { maxHeaderSize: HEADERS_MAX_BYTES } });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (e) => reject(taken(port, e)));
+    server.listen(port, HOST, () => resolve());
+  });
+  return {
+    url: `http://${HOST}:${(server.address() as AddressInfo).port}`,
+    close: async () => {
+      closing.abort();
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      if ("closeIdleConnections" in server) server.closeIdleConnections();
+      const cut = setTimeout(() => "closeAllConnections" in server && server.closeAllConnections(), CLOSE_MS);
+      await closed;
+      clearTimeout(cut);
+    },
+  };
+}
+
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
+
+export const isLoopback = (host: string | null): boolean => host !== null && LOOPBACK.test(host);
+
+const notHere = (host: string | null): Response =>
+  problemResponse(
+    problemOf({
+      code: "request.invalid",
+      message: `This server is for its own machine; it doesn't answer to the name "${host ?? ""}".`,
+    }),
+  );
+
+const taken = (port: number, e: Error): TorenError =>
+  "code" in e && e.code === "EADDRINUSE"
+    ? new TorenError(
+        "server.unreachable",
+        `Port ${port} is taken by another program. Choose one with --port; 0 takes a free one.`,
+      )
+    : new TorenError("server.unreachable", `The server can't listen on port ${port}: ${messageOf(e)}.`);

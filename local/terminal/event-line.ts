@@ -1,0 +1,80 @@
+// One event of a run's log as one line: when, which stream, what happened, and the little that tells it from its like.
+import type { Json, JsonObject } from "../../shared/core/json.ts";
+import { totalTokens, type Usage } from "../../shared/core/messages.ts";
+import type { PageEvent } from "../../shared/http/events-page.ts";
+import type { Style } from "./style.ts";
+import { cut, oneLine } from "./terminal.ts";
+import { grouped } from "./units.ts";
+
+const STREAM_COLUMNS = 8;
+const TYPE_COLUMNS = 19;
+const TEXT_COLUMNS = 100;
+
+export function eventLine(event: PageEvent, style: Style): string {
+  const time = event.recordedAt.slice(11, 23);
+  const stream = event.stream.replace(/^task:/, "").padEnd(STREAM_COLUMNS);
+  const type = event.type.padEnd(TYPE_COLUMNS);
+  const detail = detailOf(event.type, event.payload as JsonObject);
+  return `${style.dim(time)}  ${style.cyan(stream)} ${paintOf(event.type, style)(type)} ${detail}`.trimEnd();
+}
+
+function paintOf(type: string, style: Style): (text: string) => string {
+  if (/Failed$/.test(type)) return style.red;
+  if (/^(StreamInvalidated|CutRequested|\w+Cancelled)$/.test(type)) return style.yellow;
+  return /^(Run|Task|Wave)(Completed|Settled)$/.test(type) ? style.green : (text) => text;
+}
+
+function detailOf(type: string, p: JsonObject): string {
+  switch (type) {
+    case "RunCreated":
+      return `${text(p.process)} ${quoted(p.input)}`;
+    case "WavePlanned":
+      return `${text(p.name)}: ${(p.tasks as readonly Json[] | undefined)?.map(text).join(" ") ?? "many tasks"}`;
+    case "TaskStarted":
+      return p.attempt === 1 ? "" : `attempt ${text(p.attempt)}`;
+    case "LlmCallStarted":
+      return `${text(p.stepId)} ${text(p.model)}`;
+    case "LlmCallCompleted":
+      return `${text(p.stepId)} ${p.usage ? `${grouped(totalTokens(p.usage as Usage))} tokens` : ""} ${said(p.response)}`;
+    case "ToolCallStarted":
+      return `${text(p.tool)} ${quoted(p.args)}`;
+    case "ToolCallCompleted":
+      return `${p.isError === true ? "error " : ""}${quoted(p.result)}`;
+    case "TaskCompleted":
+      return quoted(p.result);
+    case "RunCompleted":
+      return quoted(p.output);
+    case "TaskSettled":
+      return `${text(p.op)}/${text(p.task)} ${text((p.outcome as JsonObject | undefined)?.status)}`;
+    case "StreamInvalidated":
+    case "CutRequested":
+      return `from ${text(p.fromSeq)}: ${text(p.reason)}`;
+    case "FactIgnored":
+      return text(p.reason);
+    case "StepStarted":
+      return text(p.name);
+    case "TimerSet":
+      return typeof p.dueAt === "number" ? `due ${new Date(p.dueAt).toISOString()}` : "";
+    default:
+      return errorOf(p.error);
+  }
+}
+
+const text = (value: Json | undefined): string =>
+  value === undefined ? "" : oneLine(typeof value === "string" ? value : JSON.stringify(value));
+/** Absent: left out for its size. */
+const quoted = (value: Json | undefined): string => (value === undefined ? "…" : cut(text(value), TEXT_COLUMNS));
+
+function said(response: Json | undefined): string {
+  if (response === undefined) return "…";
+  const parts = ((response as JsonObject).content ?? []) as readonly JsonObject[];
+  const shown = parts.map((part) =>
+    part.type === "toolUse" ? `→ ${text(part.name)}` : part.type === "text" ? text(part.text) : "",
+  );
+  return cut(shown.filter((s) => s !== "").join(" "), TEXT_COLUMNS);
+}
+
+function errorOf(error: Json | undefined): string {
+  const { code, message } = (error ?? {}) as JsonObject;
+  return code === undefined ? "" : `${text(code)}: ${cut(text(message), 2 * TEXT_COLUMNS)}`;
+}
