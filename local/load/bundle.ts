@@ -12,6 +12,8 @@ export interface Bundle {
   readonly code: string;
   /** The code with packages by their names instead of their places: equal on every machine. */
   readonly portable: string;
+  /** Packages that stayed outside: names by the URL that the code imports. */
+  readonly packages: ReadonlyMap<string, string>;
   /** A source map (v3) as JSON text; its sources are relative to `outFolder`. */
   readonly map: string;
   /** Absolute paths of the files that went in. */
@@ -63,7 +65,7 @@ export async function bundleModules(
     const map = outputs.find(([isMap]) => isMap)?.[1] ?? "";
     return {
       ok: true,
-      bundle: { code, portable: portable(code, packages), map, inputs: inputsOf(result.metafile, folder) },
+      bundle: { code, portable: portable(code, packages), packages, map, inputs: inputsOf(result.metafile, folder) },
     };
   } catch (thrown) {
     const errors = (thrown as { errors?: Message[] }).errors;

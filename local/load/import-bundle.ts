@@ -35,12 +35,16 @@ export async function importBundle(
     const place = placeOf(thrown, path, bundle, folder);
     return {
       ok: false,
-      problem: { file: place?.file ?? folder, line: place?.line ?? null, message: messageOf(thrown) },
+      problem: { file: place?.file ?? folder, line: place?.line ?? null, message: named(messageOf(thrown), bundle) },
     };
   } finally {
     clearTimeout(timer);
   }
 }
+
+/** Node's messages about imports say where a package lies; its name says more. */
+const named = (message: string, { packages }: Bundle): string =>
+  [...packages].reduce((text, [url, name]) => text.replaceAll(url, name), message);
 
 /** Whole or not at all: another worker may load the same file at the same time. */
 async function writeBundle(path: string, { code, map }: Bundle): Promise<void> {

@@ -9,10 +9,11 @@ import {
   READ_LINES_DEFAULT,
   READ_LINES_MAX,
   READ_RESULT_CHARS,
+  SEARCH_LINE_CHARS,
   SEARCH_RESULT_CHARS,
   SEARCH_RESULTS_DEFAULT,
   SEARCH_RESULTS_MAX,
-  SEARCH_TURN_LINES,
+  SEARCH_TURN_CHARS,
 } from "../core/limits.ts";
 import { linesOf, sliceText } from "../core/text-files.ts";
 import type { ToolContext, ToolDefinition } from "../ports/agents.ts";
@@ -145,9 +146,13 @@ async function addLines(
   lines: readonly string[] | null,
   signal: AbortSignal,
 ): Promise<void> {
+  let chars = 0;
   for (const [i, text] of (lines ?? []).entries()) {
-    search.add(file, i + 1, text);
-    if ((i + 1) % SEARCH_TURN_LINES === 0) {
+    for (let from = 0; from === 0 || from < text.length; from += SEARCH_LINE_CHARS) {
+      search.add({ file, line: i + 1, lineChars: text.length, from, text: sliceText(text, from, SEARCH_LINE_CHARS) });
+      chars += Math.min(text.length, SEARCH_LINE_CHARS);
+      if (chars < SEARCH_TURN_CHARS) continue;
+      chars = 0;
       await setImmediate();
       signal.throwIfAborted();
     }
@@ -155,17 +160,11 @@ async function addLines(
 }
 
 /** A long line is shown around its first match; read_file has it whole. */
-function result({ file, line, text, at }: Hit): Json {
-  if (text.length <= SEARCH_RESULT_CHARS) return { file, line, text };
-  const from = Math.max(0, Math.min(at - SEARCH_RESULT_CHARS / 4, text.length - SEARCH_RESULT_CHARS));
-  const shown = sliceText(text, from, SEARCH_RESULT_CHARS);
-  const note = `a part of a line of ${text.length} characters; read_file with fromLine ${line} shows it from its start`;
-  return {
-    file,
-    line,
-    text: `${from > 0 ? "…" : ""}${shown}${from + SEARCH_RESULT_CHARS < text.length ? "…" : ""}`,
-    note,
-  };
+function result({ file, line, lineChars, text, at }: Hit): Json {
+  if (lineChars <= SEARCH_RESULT_CHARS) return { file, line, text };
+  const start = Math.max(0, Math.min(at - SEARCH_RESULT_CHARS / 4, text.length - SEARCH_RESULT_CHARS));
+  const note = `a part of a line of ${lineChars} characters; read_file with fromLine ${line} shows it from its start`;
+  return { file, line, text: `…${sliceText(text, start, SEARCH_RESULT_CHARS)}…`, note };
 }
 
 interface Range {

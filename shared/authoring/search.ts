@@ -1,10 +1,18 @@
 // Ranking lines of text against a query: BM25 with a short stop-word list and light stemming. Pure and deterministic: equal files and query, equal result.
 
-/** A line that shares a word with the query. */
-export interface Hit {
+/** A line, or a part of a very long one. */
+export interface Passage {
   readonly file: string;
   readonly line: number;
+  /** Of the whole line. */
+  readonly lineChars: number;
+  /** Where in the line the text begins. */
+  readonly from: number;
   readonly text: string;
+}
+
+/** A passage that shares a word with the query. */
+export interface Hit extends Passage {
   readonly score: number;
   /** Where in the text its first shared word stands. */
   readonly at: number;
@@ -48,60 +56,62 @@ export function parseQuery(text: string): Query | null {
 }
 
 interface Candidate {
-  readonly line: number;
-  readonly text: string;
+  readonly passage: Passage;
   readonly at: number;
   readonly words: number;
   readonly counts: ReadonlyMap<string, number>;
   readonly pairs: readonly string[];
 }
 
-/** Collects lines, keeping only those that share a word with the query, and ranks them at the end. */
+/** Collects passages, keeping only those that share a word with the query, and ranks them at the end. */
 export class Search {
   readonly #query: Query;
   readonly #files = new Map<string, Candidate[]>();
-  readonly #linesWith = new Map<string, number>();
-  #lines = 0;
+  readonly #passagesWith = new Map<string, number>();
+  #passages = 0;
   #words = 0;
 
   constructor(query: Query) {
     this.#query = query;
   }
 
-  add(file: string, line: number, text: string): void {
-    const words = wordsOf(text);
+  add(passage: Passage): void {
+    const words = wordsOf(passage.text);
     if (words.length === 0) return;
-    this.#lines++;
+    this.#passages++;
     this.#words += words.length;
     const counts = new Map<string, number>();
     for (const { stem } of words) if (this.#query.terms.includes(stem)) counts.set(stem, (counts.get(stem) ?? 0) + 1);
     if (counts.size === 0) return;
-    for (const stem of counts.keys()) this.#linesWith.set(stem, (this.#linesWith.get(stem) ?? 0) + 1);
+    for (const stem of counts.keys()) this.#passagesWith.set(stem, (this.#passagesWith.get(stem) ?? 0) + 1);
     const at = words.find(({ stem }) => counts.has(stem))?.at ?? 0;
     const stems = words.filter((word) => !word.stop).map((word) => word.stem);
     const pairs = [...new Set(pairsOf(stems))].filter((pair) => this.#query.pairs.has(pair));
-    const candidates = this.#files.get(file) ?? [];
-    candidates.push({ line, text, at, words: words.length, counts, pairs });
-    this.#files.set(file, candidates);
+    const candidates = this.#files.get(passage.file) ?? [];
+    candidates.push({ passage, at, words: words.length, counts, pairs });
+    this.#files.set(passage.file, candidates);
   }
 
-  /** The best lines; equal scores in the order of file names and lines. */
+  /** The best passages; equal scores in the order of file names and lines. */
   best(limit: number): Hit[] {
-    const hits = [...this.#files].flatMap(([file, candidates]) => this.#scored(file, candidates));
-    hits.sort((a, b) => b.score - a.score || compare(a.file, b.file) || a.line - b.line);
+    const hits = [...this.#files.values()].flatMap((candidates) => this.#scored(candidates));
+    hits.sort((a, b) => b.score - a.score || compare(a.file, b.file) || a.line - b.line || a.from - b.from);
     return hits.slice(0, limit);
   }
 
-  #scored(file: string, candidates: readonly Candidate[]): Hit[] {
-    const own = new Map(candidates.map((candidate) => [candidate.line, this.#ownScore(candidate)]));
-    return candidates.map(({ line, text, at }) => {
-      const around = (own.get(line - 1) ?? 0) + (own.get(line + 1) ?? 0);
-      return { file, line, text, at, score: (own.get(line) ?? 0) + NEIGHBOUR_SHARE * around };
+  #scored(candidates: readonly Candidate[]): Hit[] {
+    const own = candidates.map((candidate) => this.#ownScore(candidate));
+    const ofLine = new Map<number, number>();
+    for (const [i, { passage }] of candidates.entries())
+      ofLine.set(passage.line, Math.max(ofLine.get(passage.line) ?? 0, own[i] ?? 0));
+    return candidates.map(({ passage, at }, i) => {
+      const around = (ofLine.get(passage.line - 1) ?? 0) + (ofLine.get(passage.line + 1) ?? 0);
+      return { ...passage, at, score: (own[i] ?? 0) + NEIGHBOUR_SHARE * around };
     });
   }
 
   #ownScore({ words, counts, pairs }: Candidate): number {
-    const average = this.#words / Math.max(this.#lines, 1);
+    const average = this.#words / Math.max(this.#passages, 1);
     const length = 1 - B + (B * Math.max(words, SHORTEST_WORDS)) / Math.max(average, SHORTEST_WORDS);
     let score = 0;
     for (const term of this.#query.terms) {
@@ -113,8 +123,8 @@ export class Search {
   }
 
   #weight(term: string): number {
-    const having = this.#linesWith.get(term) ?? 0;
-    return Math.log(1 + (this.#lines - having + 0.5) / (having + 0.5));
+    const having = this.#passagesWith.get(term) ?? 0;
+    return Math.log(1 + (this.#passages - having + 0.5) / (having + 0.5));
   }
 }
 

@@ -194,6 +194,7 @@ describe("search_files", () => {
   test("a long line is shown around its match, well-formed, and says where it is whole", async () => {
     const [hit] = await search("needle", [["l.txt", `${"😀 hay ".repeat(1_000)}needle ${"😀 hay ".repeat(1_000)}`]]);
     expect(hit?.text).toMatch(/^…[^…]*needle[^…]*…$/);
+    expect(hit?.line).toBe(1);
     expect(hit?.text.length).toBeLessThan(1_300);
     expect(hit?.text.isWellFormed()).toBe(true);
     expect(hit?.note).toContain("read_file with fromLine 1");

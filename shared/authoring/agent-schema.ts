@@ -1,0 +1,78 @@
+// The schema of agent.yaml in this version, and what it means with the file's defaults applied.
+import * as z from "zod";
+import { type Json, toJson } from "../core/json.ts";
+import type { YamlPath } from "./yaml-lines.ts";
+
+/** Names of agents, roles and processes. */
+export const NAME = /^[a-z][a-z0-9_]{0,40}$/;
+export const NAME_RULE = "lower-case letters, digits and _, a letter first, at most 41 characters";
+/** The role of an agent that has its role's keys at the top level. */
+export const ONLY_ROLE = "main";
+export const MAIN_PROCESS = "main";
+
+const json = z.custom<Json>().transform((value, ctx) => {
+  try {
+    return toJson(value);
+  } catch (thrown) {
+    ctx.addIssue({ code: "custom", message: thrown instanceof Error ? thrown.message : String(thrown) });
+    return z.NEVER;
+  }
+});
+const text = z.string().trim().min(1, "is empty");
+const count = z.int().positive();
+const model = z.string().regex(/^[a-z][a-z0-9_-]*\/\S+$/, 'must be "provider/name", as in "openai/gpt-5-mini"');
+const promptFile = z
+  .string()
+  .regex(
+    /^(?![\\/])(?!.*(?:^|[\\/])\.\.(?:[\\/]|$))[^\\]+$/,
+    "must be a path inside the agent's folder, as in prompts/writer.md",
+  );
+
+export const roleShape = {
+  system: z.union([z.string(), z.strictObject({ file: promptFile })], {
+    error: (issue) =>
+      issue.input === undefined
+        ? "is missing: write the prompt, or { file: prompts/<name>.md }"
+        : "must be a text or { file: prompts/<name>.md }",
+  }),
+  model: model.optional(),
+  tools: z.array(z.string()).optional(),
+  outputSchema: json.optional(),
+  options: z.record(z.string(), json).optional(),
+  maxTokens: count.optional(),
+  maxSteps: count.optional(),
+  totalTokens: count.optional(),
+  onUnknownOutcome: z.enum(["retry", "fail"]).optional(),
+};
+const roleYaml = z.strictObject(roleShape);
+export const ROLE_KEYS: readonly string[] = Object.keys(roleShape);
+
+export const agentYaml = z.strictObject({
+  name: z.string().regex(NAME, `must be ${NAME_RULE}`),
+  description: text,
+  env: z.array(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "must be the name of an environment variable")).optional(),
+  defaults: z.strictObject({ model: model.optional(), maxTokens: count.optional() }).optional(),
+  roles: z.record(z.string(), roleYaml).optional(),
+  processes: z.record(z.string(), z.strictObject({ role: z.string() })).optional(),
+  ...z.object(roleShape).partial().shape,
+});
+
+export type RoleYaml = z.infer<typeof roleYaml>;
+export type AgentYaml = z.infer<typeof agentYaml>;
+export type SystemPrompt = { readonly text: string } | { readonly file: string };
+
+export interface RoleConfig extends Omit<RoleYaml, "system"> {
+  readonly name: string;
+  readonly system: SystemPrompt;
+  /** Where its keys stand in the file. */
+  readonly path: YamlPath;
+}
+
+/** What agent.yaml says, defaults of the file applied. */
+export interface AgentConfig {
+  readonly name: string;
+  readonly description: string;
+  readonly env: readonly string[];
+  readonly roles: readonly RoleConfig[];
+  readonly processes: readonly { readonly name: string; readonly role: string }[];
+}
