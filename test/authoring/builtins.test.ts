@@ -139,7 +139,7 @@ describe("search_files", () => {
     files: readonly (readonly [string, Content])[],
     more: object = {},
   ): Promise<{ file: string; line: number; text: string; note?: string }[]> =>
-    (await call("search_files", { query, ...more } as Json, attached(files))) as never;
+    (await call("search_files", { query, ...more }, attached(files))) as never;
 
   const files: [string, string][] = [
     ["b.txt", "Locks\nThe cat sat on the mat.\nA transaction is committed when its record is flushed to disk.\n"],

@@ -119,7 +119,7 @@ describe("the definition", () => {
     ["a handler that isn't one", { handler: "later" }, "handler: must be a function"],
     ["a key that means nothing", { timeout: 5 }, 'must not have "timeout"'],
   ])("%s", (_name, change, says) => {
-    const { code, message } = refusal(() => defineTool({ ...plain, ...change } as typeof plain));
+    const { code, message } = refusal(() => defineTool({ ...plain, ...change }));
     expect(code).toBe("agent.invalid");
     expect(message).toContain(says);
   });
