@@ -10,6 +10,8 @@ export interface Fate {
   readonly how: "kill" | "loseReply";
   dead: boolean;
   onDeath: () => void;
+  /** Statements under way: what a dead stack had sent still lands. */
+  readonly underWay: Set<Promise<unknown>>;
 }
 
 export const fate = (at: number | null = null, how: Fate["how"] = "kill"): Fate => ({
@@ -18,6 +20,7 @@ export const fate = (at: number | null = null, how: Fate["how"] = "kill"): Fate 
   how,
   dead: false,
   onDeath: () => {},
+  underWay: new Set(),
 });
 
 const never = <T>(): Promise<T> => new Promise<T>(() => {});
@@ -35,7 +38,9 @@ export function mortal(database: Database, fate: Fate): Database {
 function mortalPool(pool: Pool, fate: Fate): Pool {
   const query = async (...args: unknown[]): Promise<unknown> => {
     if (fate.dead) return never();
-    const result = await (pool.query as (...a: unknown[]) => Promise<unknown>)(...args);
+    const sent = (pool.query as (...a: unknown[]) => Promise<unknown>)(...args);
+    fate.underWay.add(sent);
+    const result = await sent.finally(() => fate.underWay.delete(sent));
     if (fate.dead) return never(); // it landed, and nobody is there to hear it
     if (!isWrite(args[0]) || (result as { rowCount: number | null }).rowCount === 0) return result; // an empty look into a queue writes nothing
     fate.writes++;

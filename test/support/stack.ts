@@ -166,7 +166,7 @@ export async function passTime(database: Database, agent: string): Promise<void>
     `UPDATE agent_${agent}.streams SET lease_until = clock_timestamp() - interval '1 s' WHERE lease_until IS NOT NULL`,
   );
   await database.pool.query(
-    `UPDATE agent_${agent}.streams SET wake_at = clock_timestamp() - interval '1 s' WHERE wake_at IS NOT NULL AND wait IS NULL`,
+    `UPDATE agent_${agent}.streams SET wake_at = clock_timestamp() - interval '1 s' WHERE wake_at IS NOT NULL AND status IN ('ready', 'running')`,
   );
   await database.pool.query("UPDATE toren_control.queue_messages SET visible_at = clock_timestamp() - interval '1 s'");
 }
