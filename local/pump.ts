@@ -170,7 +170,9 @@ export function startPump(deps: PumpDeps): Pump {
       for (const timer of [poll, dead]) clearInterval(timer);
       const deadline = performance.now() + drainMs;
       while ((running.size > 0 || lanes.some((l) => l.filling)) && performance.now() < deadline) {
-        await Promise.race([Promise.allSettled(running.values()), sleep(Math.min(50, drainMs))]);
+        // While a claim is under way and nothing runs, `allSettled` of nothing would resolve at once, and the loop would never let the claim be answered.
+        const ended = running.size > 0 ? [Promise.allSettled(running.values())] : [];
+        await Promise.race([...ended, sleep(Math.min(50, drainMs))]);
       }
       clearInterval(keep);
       await settled.flush();
