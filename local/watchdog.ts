@@ -1,5 +1,5 @@
 // Ends a worker whose event loop stands still (`while (true)` in a workflow): it can renew no lease, and nothing else in it gets on. Its streams are taken
-// over by others, who count the crash; after enough of them the stream runs alone, and fails in the end (design §5, crash loops).
+// over by others, who count the crash; after enough of them the stream runs alone, and fails in the end.
 import { url as inspectorUrl } from "node:inspector";
 import { Worker } from "node:worker_threads";
 import { LEASE_MS } from "../shared/core/limits.ts";

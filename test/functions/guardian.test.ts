@@ -1,0 +1,41 @@
+import { expect, test } from "@jest/globals";
+import { createGuardianHandler } from "../../functions/guardian.ts";
+import { localContext } from "../../local/sqs-event.ts";
+import { AUDIT_EVERY_MS } from "../../shared/core/limits.ts";
+import { recordingLog } from "../support/log.ts";
+import { engineOver } from "../support/sqs.ts";
+
+const context = localContext("guardian", "r");
+const engine = (log = recordingLog()) => engineOver({} as Parameters<typeof engineOver>[0], log);
+
+test("each pass nudges; the first and one an hour audit as well (I10)", async () => {
+  let now = 5;
+  let audits = 0;
+  const handle = createGuardianHandler(engine(), {
+    guard: async () => ({ nudged: 3 }),
+    audit: async () => ({ fixed: audits++ }),
+    elapsedMs: () => now,
+  });
+  expect(await handle({}, context)).toEqual({ nudged: 3, fixed: 0 });
+  now += AUDIT_EVERY_MS - 1;
+  expect(await handle({}, context)).toEqual({ nudged: 3, fixed: null });
+  now += 1;
+  expect(await handle({}, context)).toEqual({ nudged: 3, fixed: 1 });
+});
+
+test("an audit that failed is made at the next pass", async () => {
+  let fails = true;
+  const log = recordingLog();
+  const handle = createGuardianHandler(engine(log), {
+    guard: async () => ({ nudged: 0 }),
+    audit: async () => {
+      if (fails) throw new Error("away");
+      return { fixed: 2 };
+    },
+    elapsedMs: () => 0,
+  });
+  await expect(handle({}, context)).rejects.toThrow("away");
+  fails = false;
+  expect(await handle({}, context)).toEqual({ nudged: 0, fixed: 2 });
+  expect(log.entries.map((e) => e.what)).toEqual(["handler failed", "parked streams were forgotten"]);
+});
