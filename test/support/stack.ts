@@ -17,7 +17,7 @@ import type { Agents } from "../../shared/ports/agents.ts";
 import type { Database } from "../../shared/ports/database.ts";
 import type { Model } from "../../shared/ports/model.ts";
 import { type Hint, QUEUE_NAMES, type Received } from "../../shared/ports/queue.ts";
-import type { RunRow } from "../../shared/ports/store.ts";
+import type { RunRow, Store } from "../../shared/ports/store.ts";
 import { SCRIPT } from "./agents.ts";
 import { type Fate, fate as immortal, mortal } from "./mortal.ts";
 
@@ -42,6 +42,8 @@ export interface Stack {
   ): Promise<RunRow | null>;
   /** Stops taking messages, and its timers. */
   stop(): void;
+  /** Each append, in the order they were begun: `stream: events, what becomes of the stream`. */
+  readonly appended: readonly string[];
   /** How the work on each message ended, in order. */
   readonly worked: Worked[];
 }
@@ -49,7 +51,8 @@ export interface Stack {
 export function createStack(options: StackOptions): Stack {
   const fate = options.fate ?? immortal();
   const database = mortal(options.database, fate);
-  const store = createStore(database);
+  const appended: string[] = [];
+  const store = counting(createStore(database), appended);
   const leaseMs = options.leaseMs ?? 30_000;
   const log = { info: () => {}, warn: () => {}, error: () => {} };
   const model: Model = {
@@ -72,10 +75,28 @@ export function createStack(options: StackOptions): Stack {
         () => {},
       ),
   };
-  return stackOf(deps, fate, options.remainingMs ?? (() => Number.POSITIVE_INFINITY));
+  return stackOf(deps, fate, options.remainingMs ?? (() => Number.POSITIVE_INFINITY), appended);
 }
 
-function stackOf(deps: EngineDeps, fate: Fate, remainingMs: () => number): Stack {
+/** The store, noting each append and plan by the stream that it writes and the events that it holds. */
+const counting = (store: Store, appended: string[]): Store => ({
+  ...store,
+  streams: {
+    ...store.streams,
+    append: (append) => {
+      appended.push(
+        `${append.lease.stream.streamId}: ${[...append.events.map((e) => e.type), append.next.type].join(" ")}`,
+      );
+      return store.streams.append(append);
+    },
+    plan: (plan) => {
+      appended.push(`${plan.lease.stream.streamId}: ${[...plan.events.map((e) => e.type), "plan"].join(" ")}`);
+      return store.streams.plan(plan);
+    },
+  },
+});
+
+function stackOf(deps: EngineDeps, fate: Fate, remainingMs: () => number, appended: readonly string[]): Stack {
   const worked: Worked[] = [];
   const inFlight = new Set<Promise<void>>();
   const stopping = new AbortController();
@@ -112,6 +133,7 @@ function stackOf(deps: EngineDeps, fate: Fate, remainingMs: () => number): Stack
     deps,
     fate,
     worked,
+    appended,
     start: async (agent, input) => {
       const started = await startRun(deps, { agent, input });
       if (started.type === "refused") throw new Error(started.error.message);
