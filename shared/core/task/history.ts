@@ -58,22 +58,22 @@ export function resultsMessage(results: readonly CallResult[]): Message {
  * `used` holds the ids of the whole raw log, and is not changed.
  */
 export function normalise(response: ModelResponse, used: ReadonlySet<string>): ModelResponse {
-  const taken = new Set(used);
+  const here = new Set<string>(); // beside `used`, not a copy of it: a step of a long task costs what is new in it
   const content = response.content.map((part): AssistantPart => {
     if (part.type !== "toolUse") return part;
-    const id = freeId(part.id, taken);
-    taken.add(id);
+    const id = freeId(part.id, (wanted) => used.has(wanted) || here.has(wanted));
+    here.add(id);
     return id === part.id ? part : { ...part, id };
   });
   return { ...response, content };
 }
 
-function freeId(wanted: string, taken: ReadonlySet<string>): string {
+function freeId(wanted: string, taken: (id: string) => boolean): string {
   const base = LEGAL_ID.test(wanted) ? wanted : `call_${wanted.replace(/[^a-zA-Z0-9_-]/g, "").slice(0, 40)}`;
-  if (!taken.has(base)) return base;
+  if (!taken(base)) return base;
   for (let n = 2; ; n++) {
     const id = `${base.slice(0, 56)}_${n}`;
-    if (!taken.has(id)) return id;
+    if (!taken(id)) return id;
   }
 }
 

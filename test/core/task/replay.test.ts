@@ -283,25 +283,38 @@ describe("idempotency keys", () => {
 });
 
 describe("cost", () => {
-  /** Steps with one call each, written by the loop itself. */
-  const logOf = (steps: number): Recorded[] => {
-    const of = { ...task, caps: { maxSteps: steps + 1, totalTokens: null } };
-    return runThrough(
-      of,
-      Array.from({ length: steps }, (_, n) => [use(`u${n}`, "look", { n })]),
-    ).raw;
+  const caps = { maxSteps: 20_000, totalTokens: null };
+  const step = (writer: Writer): void => {
+    const n = writer.state.steps;
+    turn(writer, caps, tapeOf([]), () => ({
+      content: [use(`u${n}`, "look", { n })],
+      stopReason: "toolUse",
+      usage,
+    }));
+    turn(writer, caps, tapeOf([]));
   };
-  const fold = (raw: readonly Recorded[]): number => {
+  const timed = (work: () => void): number => {
     const before = performance.now();
-    expect(replay(header, null, task.input, raw).type).toBe("ok");
+    work();
     return performance.now() - before;
   };
+  const writer = begin(task);
+  started(writer);
+  const steps = (n: number) => timed(() => Array.from({ length: n }, () => step(writer)));
+  const early = [steps(1_000), steps(1_000)];
+  const short = [...writer.raw];
+  steps(6_000);
+  const late = [steps(1_000), steps(1_000)];
 
-  test("a resume is linear: ten times the steps, not a hundred times the work", () => {
-    const [small, large] = [logOf(1_000), logOf(10_000)];
-    fold(small);
-    const times = [small, large].map((raw) => Math.min(fold(raw), fold(raw), fold(raw)));
-    const [few, many] = times as [number, number];
-    expect(many / few).toBeLessThan(40);
+  test("a resume is linear: five times the steps, not twenty-five times the work", () => {
+    const fold = (raw: readonly Recorded[]): number =>
+      timed(() => expect(replay(header, null, task.input, raw).type).toBe("ok"));
+    const least = (raw: readonly Recorded[]) => Math.min(...[0, 0, 0, 0].map(() => fold(raw)));
+    expect(writer.state.steps).toBe(10_000);
+    expect(least(writer.raw) / least(short)).toBeLessThan(12);
+  });
+
+  test("a step of a long task costs what is new in it", () => {
+    expect(Math.min(...late) / Math.min(...early)).toBeLessThan(3);
   });
 });
