@@ -38,8 +38,8 @@ export function limitsOf(source: string): Limit[] {
 
 /** The number as people say it; empty where it is said already. */
 function inWords({ name, value }: Limit): string {
-  if (/_MS$/.test(name)) return duration(value);
-  if (/_BYTES$/.test(name)) {
+  if (name.endsWith("_MS")) return duration(value);
+  if (name.endsWith("_BYTES")) {
     if (value >= 2 ** 20 && value % 2 ** 20 === 0) return `${value / 2 ** 20} MiB`;
     return value >= 1024 && value % 1024 === 0 ? `${value / 1024} KiB` : "";
   }
