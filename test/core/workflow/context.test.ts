@@ -215,6 +215,19 @@ describe("c11: first run sees what a replay will see", () => {
     expect(seen).toHaveLength(2);
   });
 
+  test("an ask's output is a copy too", async () => {
+    const world = await run(
+      async (c) => {
+        const output = await c.ask<number[]>("r", 1);
+        output.push(4);
+        return output;
+      },
+      ...settled(answer([3])),
+    );
+    expect(world.outcome).toEqual({ type: "completed", output: [3, 4] });
+    expect(world.raw[2]).toMatchObject({ outcome: answer([3]) });
+  });
+
   test("a request is what it was at the call, whatever becomes of the object", async () => {
     const world = await run(async (c) => {
       const input = { list: [1] };

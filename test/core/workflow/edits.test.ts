@@ -173,6 +173,17 @@ describe("I6: edits of a workflow under way", () => {
     expect(await costs(named("other"), await after(1, named("one")))).toEqual({ paid: [], cuts: 1 });
   });
 
+  test("another setting for failures is another wave: cut, every task claimed", async () => {
+    const set =
+      (onTaskFailure: "fail" | "collect"): Workflow =>
+      async (c) => {
+        const { results } = await c.wave("w", [c.task("r", 1), c.task("r", 2)], { onTaskFailure });
+        await c.sleep(5);
+        return results.length;
+      };
+    expect(await costs(set("collect"), await after(1, set("fail")))).toEqual({ paid: [], cuts: 1 });
+  });
+
   test("a settled task is a fact: what failed before the edit is claimed as failed", async () => {
     const flaky =
       (topics: number): Workflow =>

@@ -5,7 +5,7 @@ import { parameters, properties, tally } from "./properties.ts";
 describe("deterministic re-execution over random programs", () => {
   const guard = guardRejections();
   for (const { name, check } of properties) {
-    test(name, () => check(parameters(250)), 600_000);
+    test(name, () => check(parameters(150)), 600_000);
   }
   test("the programs were not trivial", () => {
     expect(tally["… operations"]).toBeGreaterThan(500);

@@ -214,6 +214,32 @@ describe("S8: awaiting what isn't ctx", () => {
     expect(code(world)).toBe("workflow.foreign_await");
   });
 
+  test("what a sealed session is asked gets no answer, neither good nor bad; an end that comes back late is none", async () => {
+    const heard: string[] = [];
+    const workflow: Workflow = async (c) => {
+      void c.ask("a", 1);
+      await turn();
+      await c.now().then(
+        () => heard.push("answer"),
+        () => heard.push("rejection"),
+      );
+      return 1;
+    };
+    const ends: Workflow = async (c) => {
+      void c.ask("a", 1);
+      await turn();
+      return 1;
+    };
+    for (const late of [workflow, ends]) {
+      const world = new World();
+      const outcome = blocked(await world.tick(late));
+      for (let i = 0; i < 3; i++) await turn();
+      expect(outcome.foreign()).toBe(true);
+      expect(world.raw).toHaveLength(2);
+    }
+    expect(heard).toEqual([]);
+  });
+
   test("microtasks are not foreign: async generators, a cached import, a thousand awaits, no operation at all", async () => {
     await import("node:zlib");
     const world = new World();
@@ -227,6 +253,43 @@ describe("S8: awaiting what isn't ctx", () => {
       return "done";
     });
     expect(world.outcome).toEqual({ type: "completed", output: "done" });
+  });
+});
+
+describe("quiescence", () => {
+  const long: Workflow = async (c) => {
+    for (let i = 0; i < 50; i++) await Promise.resolve();
+    await c.now();
+    for (let i = 0; i < 50; i++) await Promise.resolve();
+    return await c.ask("a", 1);
+  };
+  const callers: [string, (call: () => void) => void][] = [
+    ["a microtask", (call) => queueMicrotask(call)],
+    ["a tick", (call) => process.nextTick(call)],
+    ["an immediate", (call) => setImmediate(call)],
+    ["a timer", (call) => setTimeout(call, 1)],
+  ];
+  test.each(callers)("a window ends when the microtask queue is empty, called from %s", async (_, soon) => {
+    const world = new World();
+    const { promise, resolve } = Promise.withResolvers<Outcome>();
+    soon(() => resolve(world.tick(long)));
+    await promise;
+    expect(world.ops.map((op) => op.type)).toEqual(["NowRead", "WavePlanned"]);
+  });
+
+  test("many runs that replay in one worker at once don't mix", async () => {
+    const mine =
+      (i: number): Workflow =>
+      async (c) => {
+        for (let k = 0; k < i; k++) await c.now();
+        for (let k = 20 - i; k > 0; k--) await Promise.resolve();
+        return await c.ask(`role${i}`, i);
+      };
+    const worlds = Array.from({ length: 20 }, () => new World());
+    await Promise.all(worlds.map((world, i) => world.tick(mine(i))));
+    await Promise.all(worlds.map((world, i) => world.tick(mine(i), settle(world, `role${i}`, i))));
+    expect(worlds.map((w) => w.outcome)).toEqual(worlds.map((_, i) => ({ type: "completed", output: i })));
+    expect(worlds.map((w) => w.ops.length)).toEqual(worlds.map((_, i) => i + 1));
   });
 });
 
