@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import type { OpenOptions } from "../shared/adapters/database/connect.ts";
 import { openEmbedded } from "../shared/adapters/database/embedded.ts";
 import { openUrl } from "../shared/adapters/database/url.ts";
 import { createPostgresFiles } from "../shared/adapters/files/postgres.ts";
@@ -62,16 +63,19 @@ export interface Laptop {
   close(): Promise<void>;
 }
 
+/** `databaseUrl` undefined: the embedded Postgres of the state folder. */
 export function openDatabase(
-  options: Pick<LaptopOptions, "stateFolder" | "databaseUrl" | "onProgress">,
+  stateFolder: string,
+  databaseUrl: string | undefined,
+  how: OpenOptions,
 ): Promise<Database> {
-  const progress = options.onProgress === undefined ? {} : { onProgress: options.onProgress };
-  return options.databaseUrl ? openUrl(options.databaseUrl, progress) : openEmbedded(options.stateFolder, progress);
+  return databaseUrl ? openUrl(databaseUrl, how) : openEmbedded(stateFolder, how);
 }
 
 /** @throws TorenError when the database can't be used, or a worker's code was never registered. */
 export async function composeLaptop(options: LaptopOptions): Promise<Laptop> {
-  const database = await openDatabase(options);
+  const { stateFolder, databaseUrl, onProgress } = options;
+  const database = await openDatabase(stateFolder, databaseUrl, onProgress === undefined ? {} : { onProgress });
   try {
     return await composeOver(database, options);
   } catch (e) {

@@ -5,6 +5,7 @@ import { messageOf, TorenError } from "../shared/core/errors.ts";
 import { createApp } from "../shared/http/app.ts";
 import type { HttpDeps } from "../shared/http/deps.ts";
 import { problemOf, problemResponse } from "../shared/http/problems.ts";
+import { hasCode } from "./state.ts";
 
 export interface Listening {
   readonly url: string;
@@ -57,7 +58,7 @@ const notHere = (host: string | null): Response =>
   );
 
 const taken = (port: number, e: Error): TorenError =>
-  "code" in e && e.code === "EADDRINUSE"
+  hasCode(e, "EADDRINUSE")
     ? new TorenError(
         "server.unreachable",
         `Port ${port} is taken by another program. Choose one with --port; 0 takes a free one.`,

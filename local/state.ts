@@ -78,15 +78,18 @@ export function isRunning(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (e) {
-    return e instanceof Error && "code" in e && e.code === "EPERM";
+    return hasCode(e, "EPERM");
   }
 }
+
+/** Node's own errors; by what they hold, since a test's realm has another `Error`. */
+export const hasCode = (e: unknown, code: string): boolean => (e as { code?: unknown } | null)?.code === code;
 
 async function readText(path: string): Promise<string | null> {
   try {
     return await readFile(path, "utf8");
   } catch (e) {
-    if (e instanceof Error && "code" in e && e.code === "ENOENT") return null;
+    if (hasCode(e, "ENOENT")) return null;
     throw e;
   }
 }
@@ -99,7 +102,7 @@ async function createOnce(path: string, text: string, mode: number): Promise<boo
     await link(fresh, path);
     return true;
   } catch (e) {
-    if (e instanceof Error && "code" in e && e.code === "EEXIST") return false;
+    if (hasCode(e, "EEXIST")) return false;
     throw e;
   } finally {
     await rm(fresh, { force: true });

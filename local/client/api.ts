@@ -105,9 +105,8 @@ async function answerOf<T>(base: string, send: () => Promise<Response>): Promise
 
 /** What node's fetch hides below "fetch failed". */
 function reasonOf(thrown: unknown): string {
-  const cause = thrown instanceof Error ? thrown.cause : undefined;
-  if (cause instanceof Error) return "code" in cause ? String(cause.code) : messageOf(cause);
-  return messageOf(thrown);
+  const cause = (thrown as { cause?: { code?: unknown } } | null)?.cause;
+  return typeof cause?.code === "string" ? cause.code : messageOf(cause ?? thrown);
 }
 
 function parse(text: string): unknown {

@@ -69,10 +69,7 @@ async function databaseFindings(terminal: Terminal, agents: readonly string[]): 
   const { env, workingFolder } = terminal;
   const name = env.DATABASE_URL ? "database" : "embedded database";
   try {
-    const database = await openDatabase({
-      stateFolder: stateFolderOf(env, workingFolder),
-      databaseUrl: env.DATABASE_URL,
-    });
+    const database = await openDatabase(stateFolderOf(env, workingFolder), env.DATABASE_URL, { patienceMs: 0 });
     try {
       const checks = await checkDatabase(database.pool);
       const settings = checks.map(

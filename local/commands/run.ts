@@ -104,7 +104,7 @@ async function connectFor(
   const where =
     connection.record === null ? "The server at TOREN_URL" : `The server that runs here (${connection.record.url})`;
   throw new UsageError(
-    `${where} has models of its own, so --model ${options.model} can't be had of it. Start it with that option (toren dev --model …), or use another TOREN_HOME.`,
+    `${where} has models of its own, so --model ${options.model} can't be had of it. Start it with that option (toren dev --model ${options.model}), or use another TOREN_HOME.`,
   );
 }
 

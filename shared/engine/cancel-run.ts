@@ -23,6 +23,8 @@ export async function cancelRun(
   const fact = { kind: "cancel", reason: run.reason, code: "run.cancelled" } as const;
   const delivered = await deps.store.streams.deliver({ agent, runId, streamId: "run" }, "cancel", fact);
   if (delivered.type === "ended") return ended(runId);
+  // A second cancel of a run that the first one has ended meanwhile.
+  if (delivered.type === "duplicate" && (await deps.store.runs.get(agent, runId))?.endedAt != null) return ended(runId);
   if (delivered.type === "missing") return unknown(runId);
   await nudge(deps, [{ agent, runId, taskId: null }]); // also for one that is running: its writer looks at its inbox
   return { type: "told" };
