@@ -39,7 +39,9 @@ export function processTerminal(): Terminal {
   }
   // A reader that went away (`toren jobs tail … | head -1`) is no error: the command ends as by Ctrl-C, and leaves nothing open.
   for (const stream of [process.stdout, process.stderr]) {
-    stream.on("error", (e: NodeJS.ErrnoException) => (e.code === "EPIPE" ? interruption.abort("EPIPE") : process.exit(1)));
+    stream.on("error", (e: NodeJS.ErrnoException) =>
+      e.code === "EPIPE" ? interruption.abort("EPIPE") : process.exit(1),
+    );
   }
   return {
     out: outputTo(process.stdout, process.env),
