@@ -1,0 +1,262 @@
+// The append statement as its query file describes it, in the store's twin for the simulation: up to a whole batch of streams at once.
+import { fromStored, type Json, type JsonObject, toStored } from "../../shared/core/json.ts";
+import { GRACE_MS } from "../../shared/core/limits.ts";
+import type { Append, NewEvent, StreamRow, Wait } from "../../shared/ports/store.ts";
+import { type Run, type RunRecord, runKey, type Stream, streamKey, type Transaction, type Wave } from "./database.ts";
+
+export interface Written {
+  readonly outcome: "ok" | "conflict" | "again";
+  readonly inboxSeq: number;
+  readonly status: StreamRow["status"];
+  readonly rang: boolean;
+}
+
+/** The value as a jsonb column gives it back. */
+export const stored = <T>(value: T): T =>
+  fromStored(JSON.parse(JSON.stringify(toStored(value as Json))) as Json) as unknown as T;
+
+interface Target {
+  readonly runId: string;
+  readonly streamId: string;
+}
+interface Fresh {
+  readonly append: Append;
+  readonly row: Stream;
+  /** The wave that this item settles. */
+  readonly wave: number | null;
+}
+interface Bell {
+  readonly runId: string;
+  readonly wave: number;
+  readonly broke: boolean;
+}
+
+export async function appendStatement(
+  tx: Transaction,
+  items: readonly Append[],
+  clockOffMs: number,
+): Promise<Written[]> {
+  const targets = targetsOf(tx, items);
+  const stale = tx.db.plants.bellBySnapshot ? wavesNow(tx, items) : null;
+  await tx.lock(inOrder(tx, targets));
+  const rows = targets.flatMap((t) => tx.db.stream(t.runId, t.streamId) ?? []);
+  const rowOf = (runId: string, streamId: string): Stream | undefined =>
+    rows.find((r) => r.runId === runId && r.streamId === streamId);
+
+  const fresh = new Map(items.map((append) => [append, freshOf(tx, append, rowOf)]));
+  const ok = [...fresh.values()].filter((f) => f !== null && waveSeen(tx, f)) as Fresh[];
+  const closing = new Set([
+    ...ok.filter(endsRun).map((f) => f.row.runId),
+    ...rows.filter((r) => r.streamId === "run" && r.status === "ended").map((r) => r.runId),
+  ]);
+  const bells = (await settleWaves(tx, ok, stale)).filter((b) => !closing.has(b.runId));
+  const told = rows.filter((r) => {
+    const end = ok.find((f) => f.row.runId === r.runId && endsRun(f));
+    const endsItself = ok.some((f) => f.row === r && f.append.next.type === "end");
+    return end !== undefined && r.streamId !== "run" && r.status !== "ended" && !endsItself;
+  });
+
+  const moved = new Map<Append, Stream>();
+  for (const row of rows) {
+    const item = ok.find((f) => f.row === row);
+    const posts =
+      row.streamId === "run" ? bells.filter((b) => b.runId === row.runId).length : told.includes(row) ? 1 : 0;
+    if (item === undefined && posts === 0) continue;
+    const next = moveRow(tx, row, item?.append ?? null, posts, clockOffMs);
+    tx.update(next);
+    if (item !== undefined) moved.set(item.append, next);
+  }
+  for (const f of ok) insertEvents(tx, f.row, f.append.events);
+  if (tx.db.plants.joinByStream) insertForeignEvents(tx, items, fresh, ok);
+  postBells(tx, bells, moved, rowOf);
+  for (const row of told) {
+    const end = ok.find((f) => f.row.runId === row.runId && endsRun(f));
+    const fact = { kind: "cancel", code: "task.cancelled", reason: "the run has ended" };
+    post(tx, row, row.inboxSeq + 1, `ended:${end?.row.headSeq}`, fact);
+  }
+  await restate(tx, ok, moved);
+
+  return items.map((append) => {
+    const row = moved.get(append);
+    const f = fresh.get(append) ?? null;
+    if (row === undefined || f === null)
+      return { outcome: f === null ? "conflict" : "again", inboxSeq: 0, status: "running", rang: false };
+    const rang = bells.some((b) => b.runId === row.runId && b.wave === f.wave);
+    return { outcome: "ok", inboxSeq: row.inboxSeq, status: row.status, rang };
+  });
+}
+
+const endsRun = ({ append: a }: Fresh): boolean => a.next.type === "end" && a.lease.stream.streamId === "run";
+
+/** As the snapshot shows them: the items' own rows, the run's of every task that ends, every open task's of a run that ends. */
+function targetsOf(tx: Transaction, items: readonly Append[]): Target[] {
+  const targets = new Map<string, Target>();
+  const add = (runId: string, streamId: string): void => {
+    if (tx.sees(tx.db.stream(runId, streamId))) targets.set(streamKey(runId, streamId), { runId, streamId });
+  };
+  for (const { lease, next } of items) {
+    const { runId, streamId } = lease.stream;
+    add(runId, streamId);
+    if (next.type !== "end") continue;
+    add(runId, "run");
+    if (streamId !== "run") continue;
+    for (const s of tx.db.run(runId)?.streams.values() ?? []) if (s.status !== "ended") add(runId, s.streamId);
+  }
+  return [...targets.values()];
+}
+
+export function inOrder(tx: Transaction, targets: readonly Target[]): string[] {
+  const keys = targets.map((t) => streamKey(t.runId, t.streamId)).sort();
+  return tx.db.plants.anyLockOrder && tx.db.random.chance(0.5) ? keys.reverse() : keys;
+}
+
+function freshOf(tx: Transaction, append: Append, rowOf: (r: string, s: string) => Stream | undefined): Fresh | null {
+  const { lease, head, next } = append;
+  const row = rowOf(lease.stream.runId, lease.stream.streamId);
+  if (row === undefined || row.headSeq !== head) return null;
+  if (!tx.db.plants.noEpoch && (row.leaseEpoch !== lease.epoch || row.leaseOwner === null)) return null;
+  return { append, row, wave: next.type === "end" && row.streamId !== "run" ? row.wave : null };
+}
+
+/** A wave inserted after the snapshot isn't there for this statement, though the locked row names it: again. */
+const waveSeen = (tx: Transaction, f: Fresh): boolean =>
+  f.wave === null || tx.sees(tx.db.run(f.row.runId)?.waves.get(f.wave));
+
+/** For the planted mistake: the waves as the statement's snapshot shows them. */
+const wavesNow = (tx: Transaction, items: readonly Append[]): ReadonlySet<Wave> =>
+  new Set(items.flatMap((item) => [...(tx.db.run(item.lease.stream.runId)?.waves.values() ?? [])]));
+
+/** `stale`: look there for the count that decides whether the bell rings; null: where it is true, in the locked row. */
+async function settleWaves(tx: Transaction, ok: readonly Fresh[], stale: ReadonlySet<Wave> | null): Promise<Bell[]> {
+  const settling = Map.groupBy(
+    ok.filter((f) => f.wave !== null),
+    (f) => `wave ${f.row.runId} ${f.wave}`,
+  );
+  await tx.lock([...settling.keys()].sort());
+  return [...settling.values()].flatMap((some) => {
+    const [{ row, wave }] = some as [Fresh];
+    const run = tx.db.run(row.runId) as Run;
+    const now = run.waves.get(wave as number) as Wave;
+    const unsettled = now.unsettled - some.length;
+    const broke = now.onFailure === "fail" && some.some(failed);
+    const over = broke || (stale === null || stale.has(now) ? unsettled === 0 : unsettled < 0);
+    const rings = !now.signalled && over;
+    tx.write(() => run.waves.set(now.wave, { ...now, unsettled, signalled: now.signalled || over }));
+    return rings ? [{ runId: row.runId, wave: now.wave, broke }] : [];
+  });
+}
+const failed = (f: Fresh): boolean => f.append.next.type === "end" && f.append.next.outcome.status !== "completed";
+
+function moveRow(tx: Transaction, s: Stream, item: Append | null, posts: number, clockOffMs: number): Stream {
+  const now = tx.clock();
+  const woken = s.status === "parked" ? { status: "ready" as const, wakeAt: now + GRACE_MS } : {};
+  const heard = { ...s, inboxSeq: s.inboxSeq + posts };
+  if (item === null) return { ...heard, ...woken };
+  const { next, lease, events } = item;
+  const base = { ...heard, headSeq: s.headSeq + events.length, problem: events.length > 0 ? null : s.problem };
+  const letGo = { leaseOwner: null, leaseUntil: null };
+  const calm = { attempts: 0, soloAttempts: 0 };
+  const count = item.progress ? calm : {};
+  const renewed = { leaseUntil: now + lease.leaseMs + (tx.db.plants.workerClock ? clockOffMs : 0), wait: null };
+  switch (next.type) {
+    case "run":
+      return { ...base, ...renewed, ...count };
+    case "end":
+      return { ...base, ...letGo, ...calm, status: "ended", outcome: next.outcome.status, wait: null, wakeAt: null };
+    case "release": {
+      const wait = events.length === 0 ? s.wait : null;
+      const kept = next.keepAttempts ? count : calm;
+      return { ...base, ...letGo, ...kept, status: "ready", wait, wakeAt: now + next.afterMs };
+    }
+    case "park": {
+      const allSeen = tx.db.plants.parkBlindly || (s.inboxSeq === next.absorbed && posts === 0);
+      if (!allSeen) return { ...base, ...renewed, ...count };
+      const { wait, wakeAt, absorbed } = next;
+      return { ...base, ...letGo, ...calm, status: "parked", wait, absorbed, wakeAt };
+    }
+  }
+}
+
+export function insertEvents(tx: Transaction, row: Stream, events: readonly NewEvent[]): void {
+  const { runId, streamId, headSeq } = row;
+  const recordedAt = tx.clock();
+  const made = events.map((e, i) => ({
+    seq: headSeq + i + 1,
+    type: e.type,
+    payload: stored(e.payload as JsonObject),
+    recordedAt,
+  }));
+  tx.write((born) => {
+    const log = tx.db.run(runId)?.events;
+    const before = log?.get(streamId) ?? [];
+    log?.set(streamId, [...before, ...made.map((e) => ({ ...e, born }))]);
+  });
+}
+
+/** The planted mistake: an item that didn't move has its events written where its stream moved for another's sake. */
+function insertForeignEvents(
+  tx: Transaction,
+  items: readonly Append[],
+  fresh: ReadonlyMap<Append, Fresh | null>,
+  ok: readonly Fresh[],
+): void {
+  for (const item of items) {
+    if (fresh.get(item) !== null) continue;
+    const { runId, streamId } = item.lease.stream;
+    const row = tx.db.stream(runId, streamId);
+    if (row !== undefined && ok.some((f) => f.row.runId === runId)) insertEvents(tx, row, item.events);
+  }
+}
+
+export function post(tx: Transaction, row: Stream, seq: number, key: string, payload: JsonObject): void {
+  const recordedAt = tx.clock();
+  tx.write((born) => {
+    const inbox = tx.db.run(row.runId)?.inbox;
+    inbox?.set(row.streamId, [...(inbox.get(row.streamId) ?? []), { seq, key, payload, recordedAt, born }]);
+  });
+}
+
+function postBells(
+  tx: Transaction,
+  bells: readonly Bell[],
+  moved: ReadonlyMap<Append, Stream>,
+  rowOf: (r: string, s: string) => Stream | undefined,
+): void {
+  for (const [runId, some] of Map.groupBy(bells, (b) => b.runId)) {
+    const own = [...moved.values()].find((s) => s.runId === runId && s.streamId === "run");
+    const row = rowOf(runId, "run");
+    if (row === undefined) continue;
+    const last = own?.inboxSeq ?? row.inboxSeq + some.length;
+    for (const [i, { wave, broke }] of some.toSorted((a, b) => a.wave - b.wave).entries())
+      post(tx, row, last - some.length + i + 1, `wave:${wave}`, { kind: "wave", wave, broke });
+  }
+}
+
+const phaseOf = (wait: Wait | null): RunRecord["phase"] =>
+  wait === "timer" ? "waitingTimer" : wait === "retry" ? "waitingRetry" : "running";
+
+/** The runs rows, last: the cached status. */
+async function restate(tx: Transaction, ok: readonly Fresh[], moved: ReadonlyMap<Append, Stream>): Promise<void> {
+  for (const [runId, some] of [...Map.groupBy(ok, (f) => f.row.runId)].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    let cuts = 0;
+    let change: Partial<RunRecord> = {};
+    for (const { append, row } of some) {
+      const now = moved.get(append) as Stream;
+      cuts += Number(now.wait === "cut") - Number(row.wait === "cut");
+      if (row.streamId !== "run") continue;
+      if (phaseOf(now.wait) !== phaseOf(row.wait)) change = { phase: phaseOf(now.wait) };
+      if (append.next.type === "end") change = { ...change, ...endOf(tx, append.next.outcome) };
+    }
+    if (cuts === 0 && Object.keys(change).length === 0) continue;
+    await tx.lock([runKey(runId)]);
+    tx.write(() => {
+      const run = tx.db.run(runId) as Run;
+      run.record = { ...run.record, ...change, waitingCut: run.record.waitingCut + cuts };
+    });
+  }
+}
+
+function endOf(tx: Transaction, outcome: Extract<Append["next"], { type: "end" }>["outcome"]): Partial<RunRecord> {
+  const output = outcome.status === "completed" ? stored(outcome.output) : null;
+  return { ended: outcome.status, endedAt: tx.clock(), output, error: "error" in outcome ? outcome.error : null };
+}

@@ -1,0 +1,89 @@
+// What may go wrong in a simulated run, and how often.
+import { LEASE_MS } from "../../shared/core/limits.ts";
+import type { QueueFaults } from "./queue.ts";
+import type { Random } from "./random.ts";
+
+export type Disturbance =
+  /** A worker dies. */
+  | "crash"
+  /** A worker stands still, past its leases perhaps, and goes on as if nothing had been. */
+  | "pause"
+  /** Time passes and nothing happens. */
+  | "stall"
+  /** Nobody reaches the database. */
+  | "outage";
+
+export interface Faults {
+  /** False: first come, first served. */
+  readonly adverse: boolean;
+  readonly workers: number;
+  /** Messages that a worker works on at once. */
+  readonly concurrency: number;
+  /** How long an invocation may take. */
+  readonly invocationMs: number;
+  readonly queue: QueueFaults;
+  /** Shares of statements. */
+  readonly answerLost: number;
+  readonly requestLost: number;
+  /** Share of model calls. */
+  readonly modelFails: number;
+  /** Chances a step. */
+  readonly edits: number;
+  readonly cancels: number;
+  readonly stops: number;
+  readonly disturbing: number;
+  /** At most so many: fewer than make a crash loop. */
+  readonly disturbances: number;
+  readonly kinds: readonly Disturbance[];
+}
+
+const QUIET: QueueFaults = { lost: 0, doubled: 0, delayMs: 0, failed: 0 };
+const ROUGH: QueueFaults = { lost: 0.3, doubled: 0.3, delayMs: LEASE_MS, failed: 0.03 };
+
+/** Nothing goes wrong. */
+export const CALM: Faults = {
+  adverse: false,
+  workers: 1,
+  concurrency: 10,
+  invocationMs: Number.POSITIVE_INFINITY,
+  queue: QUIET,
+  answerLost: 0,
+  requestLost: 0,
+  modelFails: 0,
+  edits: 0,
+  cancels: 0,
+  stops: 0,
+  disturbing: 0,
+  disturbances: 0,
+  kinds: [],
+};
+
+const BASE: Faults = { ...CALM, adverse: true, workers: 2, edits: 0.01 };
+
+/** Kinds of weather. In the last everything happens. */
+const WEATHERS: readonly Faults[] = [
+  { ...BASE, workers: 3 }, // any order, and nothing lost
+  { ...BASE, queue: ROUGH },
+  { ...BASE, answerLost: 0.1, requestLost: 0.03, modelFails: 0.1 },
+  { ...BASE, disturbing: 0.02, disturbances: 5, kinds: ["crash"] },
+  { ...BASE, disturbing: 0.02, disturbances: 5, kinds: ["pause", "stall"], queue: { ...QUIET, doubled: 0.5 } },
+  { ...BASE, stops: 0.005, invocationMs: 75_000, edits: 0.03 },
+  {
+    ...BASE,
+    workers: 3,
+    queue: ROUGH,
+    answerLost: 0.05,
+    requestLost: 0.02,
+    modelFails: 0.05,
+    stops: 0.002,
+    disturbing: 0.015,
+    disturbances: 5,
+    kinds: ["crash", "pause", "stall", "outage"],
+  },
+];
+
+export function faultsOf(random: Random): Faults {
+  const weather = random.pick(WEATHERS);
+  const cancels = random.chance(0.12) ? 0.004 : 0;
+  return { ...weather, cancels, concurrency: random.pick([1, 3, 10]) };
+}

@@ -1,0 +1,199 @@
+// What is run in the simulation: each program is an agent with its workflow, as its generations have it, and the input of its run.
+import type { Json } from "../../shared/core/json.ts";
+import { TaskFailed, type WorkflowCtx } from "../../shared/core/workflow/context.ts";
+import type { AgentDefinition, ToolContext, ToolDefinition } from "../../shared/ports/agents.ts";
+import { agent, role, tool, workflow } from "../support/agents.ts";
+import type { Effect, Outside, Script } from "./provider.ts";
+
+/** What an author's code reaches from the worker it runs in. */
+export interface Env {
+  readonly owner: string;
+  readonly outside: Outside;
+  /** Which edit of the code this is: 0, 1, … */
+  readonly edition: number;
+}
+
+export interface Program {
+  readonly name: string;
+  readonly editions: number;
+  readonly input: Json;
+  agent(env: Env): AgentDefinition;
+}
+
+const task = (script: Script): Json => script as unknown as Json;
+
+/** The same tools for every program: with a key, without one, and without effects. */
+function tools({ owner, outside }: Env): ToolDefinition[] {
+  const make = (name: string, more: Partial<ToolDefinition>): ToolDefinition => {
+    const kind = more.effects === "none" ? "none" : more.idempotency === "keyed" ? "keyed" : "unkeyed";
+    const effectOf = (args: unknown, { idempotencyKey: key, fencingToken }: ToolContext): Effect => {
+      return { tool: name, args: args as Json, key, fencingToken };
+    };
+    return tool(name, (args, ctx) => outside.call(owner, effectOf(args, ctx), kind), more);
+  };
+  return [
+    make("book", { effects: "external", idempotency: "keyed" }),
+    make("post", { effects: "external", idempotency: "none" }),
+    make("look", { effects: "none" }),
+  ];
+}
+
+function program(
+  name: string,
+  run: (ctx: WorkflowCtx<Json>, env: Env) => Promise<Json>,
+  more: { editions?: number; prompt?: (edition: number) => string } = {},
+): Program {
+  const { editions = 1, prompt = () => "You work." } = more;
+  return {
+    name,
+    editions,
+    input: "go",
+    agent: (env) => {
+      const made = role("worker", { tools: tools(env), system: prompt(env.edition) });
+      const main = workflow<Json>((ctx) => run(ctx, env));
+      return { ...agent("sim", [made], main), codeHash: `${name}-${env.edition}` };
+    },
+  };
+}
+
+const ask = (ctx: WorkflowCtx<Json>, script: Script, options: { timeoutMs?: number } = {}): Promise<string> =>
+  ctx.ask<string>("worker", task(script), options);
+const wave = (ctx: WorkflowCtx<Json>, name: string, scripts: readonly Script[], options = {}) =>
+  ctx.wave<string>(
+    name,
+    scripts.map((s) => ctx.task("worker", task(s))),
+    options,
+  );
+
+const BUSY: readonly (readonly string[])[] = [["book", "look", "post"], ["book"]];
+
+const one: Program = {
+  ...program("one task with tools", (ctx) => ask(ctx, { id: "a", rounds: BUSY })),
+};
+
+const waves = program("waves", async (ctx) => {
+  const first = await wave(ctx, "first", [
+    { id: "a", rounds: [["book"]] },
+    { id: "b" },
+    { id: "c", rounds: [["post", "look"]] },
+  ]);
+  const texts = first.results.map((r) => r.output ?? "");
+  const second = await wave(
+    ctx,
+    "second",
+    texts.map((t) => ({ id: `2${t}` })),
+  );
+  return await ask(ctx, { id: second.results.map((r) => r.output).join("+") });
+});
+
+const nested = program("nested", async (ctx) => {
+  const chainOf = async (id: string, length: number): Promise<string> => {
+    let last = id;
+    for (let i = 0; i < length; i++) last = await ask(ctx, { id: `${id}${i}`, rounds: id === "x" ? [["book"]] : [] });
+    return last;
+  };
+  const [x, y, z] = await Promise.all([chainOf("x", 3), chainOf("y", 1), chainOf("z", 2)]);
+  const first = await Promise.race([chainOf("p", 1), chainOf("q", 2)]); // whoever wins, what follows is the same
+  const tail = await Promise.all([ask(ctx, { id: "t1" }), ctx.step("s", async () => 1)]);
+  return [x, y, z, typeof first, ...tail];
+});
+
+const failing = program("failing waves", async (ctx) => {
+  const scripts: Script[] = [
+    { id: "good" },
+    { id: "bad", refuse: true },
+    { id: "slow", rounds: [["look"], ["book"], ["look"]] },
+  ];
+  const collected = await wave(ctx, "collect", scripts, { onTaskFailure: "collect" });
+  const caught = await wave(ctx, "fail", scripts).then(
+    () => "no failure",
+    (e: Error) => e.message,
+  );
+  const alone = await ask(ctx, { id: "bad", refuse: true }).catch((e: unknown) =>
+    e instanceof TaskFailed ? e.code : "?",
+  );
+  return [collected.results.map((r) => r.output ?? r.error ?? ""), caught, alone];
+});
+
+const ends = program("a wave that fails the run", async (ctx) => {
+  await wave(ctx, "w", [{ id: "a", rounds: BUSY }, { id: "bad", refuse: true }, { id: "c" }]);
+  return "never";
+});
+
+const timers = program("timers", async (ctx) => {
+  const t0 = await ctx.now();
+  await Promise.all([ctx.sleep(40_000), ctx.sleepUntil(t0 + 7_000).then(() => ask(ctx, { id: "early" }))]);
+  const t1 = await ctx.now();
+  await ctx.sleep(0);
+  const drawn = await ctx.random();
+  return { waited: t1 - t0 >= 40_000, drawn: drawn >= 0 && drawn < 1, last: await ask(ctx, { id: "late" }) };
+});
+
+const steps = program("steps with retries", async (ctx, { owner, outside }) => {
+  const step = (name: string, failures: number): Promise<string> =>
+    ctx.step(name, ({ idempotencyKey }) => outside.step(owner, name, idempotencyKey, failures), { attempts: 9 });
+  const both = await Promise.all([step("plain", 0), step("flaky", 2), ask(ctx, { id: "beside", rounds: [["book"]] })]);
+  const again = await step("plain", 1);
+  const given = await ctx
+    .step("hopeless", async () => Promise.reject(new Error("no")), { attempts: 2 })
+    .catch((e: Error) => e.message);
+  return [...both, again, given];
+});
+
+const timeouts = program("time-outs", async (ctx) => {
+  const slow = await wave(ctx, "slow", [{ id: "a", rounds: [["book"]] }, { id: "never", hang: true }, { id: "b" }], {
+    timeoutMs: 1_500_000,
+    onTaskFailure: "collect",
+  });
+  const alone = await ask(ctx, { id: "never", hang: true }, { timeoutMs: 5_000 }).catch((e: unknown) =>
+    e instanceof TaskFailed ? e.code : "?",
+  );
+  return [slow.results.map((r) => r.output ?? r.error?.split(":")[0] ?? ""), alone];
+});
+
+/** Each edition asks in other words: recorded questions differ, tasks that haven't ended are cut (I6). */
+const prompts = program(
+  "an edited prompt",
+  async (ctx) => {
+    const first = await wave(ctx, "first", [
+      { id: "a", rounds: [["book"], ["look", "book"]] },
+      { id: "b", rounds: [["book"]] },
+    ]);
+    return await ask(ctx, { id: first.results.map((r) => r.output).join("+"), rounds: [["look"]] });
+  },
+  { editions: 2, prompt: (edition) => `You work, edition ${edition}.` },
+);
+
+/** Edits of the workflow: what is claimed, what is new, what is dropped. The output says which edition ended the run. */
+const rewritten = program(
+  "an edited workflow",
+  async (ctx, { edition }) => {
+    const topics =
+      [
+        ["a", "b", "c"],
+        ["z", "a", "b", "c"],
+        ["c", "a"],
+      ][edition] ?? [];
+    const first = await wave(
+      ctx,
+      "research",
+      topics.map((id) => ({ id, rounds: [["book", "look"], ["look"]] })),
+    );
+    const summary = await ask(ctx, { id: `${edition}:${first.results.map((r) => r.output).join("+")}` });
+    return `${edition}/${summary}`;
+  },
+  { editions: 3 },
+);
+
+export const PROGRAMS: readonly Program[] = [
+  one,
+  waves,
+  nested,
+  failing,
+  ends,
+  timers,
+  steps,
+  timeouts,
+  prompts,
+  rewritten,
+];

@@ -1,0 +1,144 @@
+// The model provider and the systems that tools reach: outside the product, so they survive every crash and keep books of their own.
+import { hash } from "../../shared/core/digest.ts";
+import type { Json } from "../../shared/core/json.ts";
+import type { AssistantPart, ModelRequest, ModelResponse, Usage } from "../../shared/core/messages.ts";
+import type { Model, ModelAnswer } from "../../shared/ports/model.ts";
+import { digestOfRequest } from "../support/log-checker.ts";
+import type { Random } from "./random.ts";
+import type { Scheduler } from "./scheduler.ts";
+
+/** One question that arrived: it is paid when it is answered, whoever hears the answer. */
+export interface Entry {
+  readonly n: number;
+  readonly owner: string;
+  /** Of the question, derived from the request alone. */
+  readonly digest: string;
+  readonly usage: Usage;
+  answered: boolean;
+}
+
+/** What a task's input asks of the scripted model. */
+export interface Script {
+  readonly id: string;
+  /** Answers with tool calls before the last answer: each a list of tools. */
+  readonly rounds?: readonly (readonly string[])[];
+  readonly refuse?: boolean;
+  /** Never answers. */
+  readonly hang?: boolean;
+}
+
+export class Provider {
+  readonly ledger: Entry[] = [];
+  readonly #scheduler: Scheduler;
+  readonly #random: Random;
+  readonly #failures: () => number;
+  readonly #failed = new Map<string, number>();
+  /** Sees each question as it arrives. */
+  onAsked: (entry: Entry) => void = () => {};
+
+  /** `failures`: the share of tries that answer 529. At most two for a question. */
+  constructor(scheduler: Scheduler, random: Random, failures: () => number) {
+    this.#scheduler = scheduler;
+    this.#random = random;
+    this.#failures = failures;
+  }
+
+  modelFor(owner: string): Model {
+    return { ask: (request, signal) => this.#ask(owner, request, signal) };
+  }
+
+  async #ask(owner: string, request: ModelRequest, signal: AbortSignal): Promise<ModelAnswer> {
+    const script = scriptOf(request);
+    const digest = digestOfRequest(request);
+    const response = respond(script, request);
+    const entry: Entry = { n: this.ledger.length, owner, digest, usage: response.usage, answered: false };
+    this.ledger.push(entry);
+    this.onAsked(entry);
+    const failedBefore = this.#failed.get(digest) ?? 0;
+    const fails = failedBefore < 2 && this.#random.chance(this.#failures());
+    if (fails) this.#failed.set(digest, failedBefore + 1);
+    const answer = (async (): Promise<ModelAnswer> => {
+      if (script.hang) await new Promise(() => {});
+      await this.#scheduler.point("provider", `answers ${script.id} ${entry.n}`, 1 + this.#random.int(800));
+      if (!fails) entry.answered = true;
+      await this.#scheduler.point(owner, `hears ${script.id} ${entry.n}`);
+      return fails ? UNAVAILABLE : { ok: true, response };
+    })();
+    const stopped = new Promise<ModelAnswer>((resolve) => {
+      if (signal.aborted) resolve(UNAVAILABLE);
+      else signal.addEventListener("abort", () => resolve(UNAVAILABLE), { once: true });
+    });
+    return await Promise.race([answer, stopped]);
+  }
+}
+
+const UNAVAILABLE: ModelAnswer = {
+  ok: false,
+  failure: { error: { code: "model.unavailable", message: "status 529" }, retryable: true },
+};
+
+function scriptOf(request: ModelRequest): Script {
+  const part = request.messages[0]?.content[0];
+  if (part?.type !== "text") throw new Error("a task begins with its input");
+  if (!part.text.startsWith("{")) return { id: part.text };
+  const script = JSON.parse(part.text) as Partial<Script>;
+  return { ...script, id: script.id ?? hash(part.text).slice(0, 8) };
+}
+
+/** A function of the input and of the results so far, so that a wrong result or a wrong order shows in the output. */
+function respond(script: Script, request: ModelRequest): ModelResponse {
+  const round = request.messages.filter((m) => m.role === "assistant").length;
+  const tools = script.rounds?.[round];
+  const usage = { input: 10 + request.messages.length, cacheRead: 0, cacheWrite: 0, output: 5 + round, reasoning: 0 };
+  if (script.refuse) return { content: [text("I won't.")], stopReason: "refusal", usage };
+  if (tools === undefined) {
+    const heard = request.messages.flatMap((m) => m.content.flatMap((p) => (p.type === "toolResult" ? [p.text] : [])));
+    return { content: [text(`${script.id}(${heard.join(",")})`)], stopReason: "end", usage };
+  }
+  const content = tools.map((name, i): AssistantPart => {
+    const args = { of: script.id, round, i };
+    return { type: "toolUse", id: `call_${round}_${i}`, name, args };
+  });
+  return { content, stopReason: "toolUse", usage };
+}
+const text = (value: string): AssistantPart => ({ type: "text", text: value });
+
+export interface Effect {
+  readonly tool: string;
+  readonly args: Json;
+  readonly key: string;
+  readonly fencingToken: number;
+}
+
+/** A system with effects: what is asked with a key happens once, what is asked without happens as often as it is asked. */
+export class Outside {
+  /** By key, in the order they happened. */
+  readonly keyed = new Map<string, Effect>();
+  readonly unkeyed: Effect[] = [];
+  /** Tries of each step, by its key. */
+  readonly steps = new Map<string, number>();
+  readonly #scheduler: Scheduler;
+  constructor(scheduler: Scheduler) {
+    this.#scheduler = scheduler;
+  }
+
+  /** The request may take effect after its sender has died. */
+  async call(owner: string, effect: Effect, kind: "keyed" | "unkeyed" | "none"): Promise<string> {
+    await this.#scheduler.point("outside", `does ${effect.tool}`);
+    if (kind === "unkeyed") this.unkeyed.push(effect);
+    if (kind === "keyed" && !this.keyed.has(effect.key)) this.keyed.set(effect.key, effect);
+    await this.#scheduler.point(owner, `did ${effect.tool}`);
+    const { of, round, i } = effect.args as { of: string; round: number; i: number };
+    return `${effect.tool}:${of}.${round}.${i}`;
+  }
+
+  /** Fails the first `failures` tries under a key. */
+  async step(owner: string, name: string, key: string, failures: number): Promise<string> {
+    await this.#scheduler.point("outside", `step ${name}`);
+    const tries = (this.steps.get(key) ?? 0) + 1;
+    this.steps.set(key, tries);
+    await this.#scheduler.point(owner, `stepped ${name}`);
+    if (tries <= failures) throw new Error(`try ${tries} fails`);
+    return `${name}!`;
+  }
+}

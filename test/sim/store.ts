@@ -1,0 +1,250 @@
+// The store's twin for the simulation: in memory, with the statements' semantics, and as fickle as a network makes it.
+import { digestOf } from "../../shared/core/digest.ts";
+import { TorenError } from "../../shared/core/errors.ts";
+import type { TaskOutcome } from "../../shared/core/events.ts";
+import type { Json } from "../../shared/core/json.ts";
+import type { NewRun, RunRow, RunStore, Store, StreamRow, TaskStore, Watch } from "../../shared/ports/store.ts";
+import { stored } from "./append.ts";
+import { ask, type Connection, repeatable } from "./connection.ts";
+import { type RunRecord, type Stream, statusOf, streamKey, type Transaction, UniqueViolation } from "./database.ts";
+import { newStream } from "./plan.ts";
+import { createSimStreams } from "./streams.ts";
+
+export const createSimStore = (connection: Connection): Store => ({
+  streams: createSimStreams(connection),
+  tasks: createTasks(connection),
+  runs: createRuns(connection),
+  watch: createWatch(connection),
+});
+
+const TASK = "task:";
+const tasksOf = (tx: Transaction, runId: string): Stream[] =>
+  [...(tx.db.run(runId)?.streams.values() ?? [])].filter((s) => s.streamId !== "run").sort(byId);
+const byId = (a: Stream, b: Stream): number => (a.streamId < b.streamId ? -1 : 1);
+
+function createTasks(connection: Connection): TaskStore {
+  return {
+    spec: ({ runId, streamId }) =>
+      ask(connection, `spec ${streamId}`, (tx) => {
+        const spec = tx.db.run(runId)?.specs.get(streamId.slice(TASK.length));
+        if (spec === undefined) return null;
+        const { taskId, role, input, digest } = spec;
+        return { taskId, role, input: stored(input), digest };
+      }),
+    digests: (_, runId) =>
+      ask(connection, "digests", (tx) =>
+        [...(tx.db.run(runId)?.specs.values() ?? [])].map(({ taskId, digest }) => ({ taskId, digest })),
+      ),
+    outcomes: (_, runId, taskIds) =>
+      ask(connection, "outcomes", (tx) =>
+        taskIds.flatMap((taskId) => {
+          const row = tx.db.stream(runId, TASK + taskId);
+          const last = tx.db
+            .run(runId)
+            ?.events.get(TASK + taskId)
+            ?.at(-1);
+          return row?.status === "ended" && last !== undefined ? [{ taskId, outcome: outcomeOf(last.payload) }] : [];
+        }),
+      ),
+    unrepeatable: (_, runId, taskIds) =>
+      ask(connection, "unrepeatable", (tx) => taskIds.flatMap((id) => unrepeatable(tx, runId, id)).sort()),
+    open: (_, runId) =>
+      ask(connection, "open", (tx) =>
+        tasksOf(tx, runId)
+          .filter((s) => s.status !== "ended")
+          .map((s) => ({ taskId: s.streamId.slice(TASK.length), wait: s.wait })),
+      ),
+  };
+}
+
+function outcomeOf(payload: Readonly<Record<string, unknown>>): TaskOutcome {
+  const { result, error } = stored(payload) as {
+    result?: Json;
+    error?: Extract<TaskOutcome, { status: "failed" }>["error"];
+  };
+  return error === undefined ? { status: "completed", output: result ?? null } : { status: "failed", error };
+}
+
+function unrepeatable(tx: Transaction, runId: string, taskId: string): string[] {
+  const log = tx.db.run(runId)?.events.get(TASK + taskId) ?? [];
+  const calls = log.filter(
+    (e) => e.type === "ToolCallStarted" && e.payload.effects === "external" && e.payload.idempotency === "none",
+  );
+  const done = calls.filter(({ seq, payload: { stepId, toolUseId } }) =>
+    log.some(
+      (e) =>
+        e.type === "ToolCallCompleted" &&
+        e.seq > seq &&
+        e.payload.stepId === stepId &&
+        e.payload.toolUseId === toolUseId,
+    ),
+  );
+  return [...new Set(done.map((e) => `${taskId}: ${String(e.payload.tool)}`))];
+}
+
+const CALLS = new Set(
+  "TaskStarted LlmCallStarted LlmCallCompleted LlmCallFailed ToolCallStarted ToolCallCompleted StreamInvalidated CutRequested".split(
+    " ",
+  ),
+);
+
+function createRuns(connection: Connection): RunStore {
+  return {
+    create: (run) => create(connection, run),
+    get: (_, runId) => ask(connection, "run", (tx) => rowOf(tx.db.run(runId)?.record)),
+    agentOf: (runId) => ask(connection, "agent", (tx) => tx.db.run(runId)?.record.agent ?? null),
+    list: ({ agent, status, before, limit }) =>
+      ask(connection, "list", (tx) => {
+        const all = [...tx.db.runs.values()]
+          .map((r) => r.record)
+          .filter((r) => agent === undefined || r.agent === agent);
+        const wanted = all.filter((r) => status === undefined || statusOf(r) === status).sort(newestFirst);
+        const rest = before === undefined ? wanted : wanted.filter((r) => placeOf(r) < before);
+        const shown = rest.slice(0, limit);
+        const last = shown.at(-1);
+        const next = rest.length > limit && last !== undefined ? placeOf(last) : null;
+        return { runs: shown.map((r) => rowOf(r) as RunRow), next };
+      }),
+    streams: (_, runId) =>
+      ask(connection, "streams", (tx) => {
+        const own = tx.db.stream(runId, "run");
+        return [...(own === undefined ? [] : [own]), ...tasksOf(tx, runId)].map(streamRow);
+      }),
+    callEvents: (_, runId) =>
+      ask(connection, "call events", (tx) =>
+        [...(tx.db.run(runId)?.events ?? [])]
+          .sort(([a], [b]) => (a < b ? -1 : 1))
+          .flatMap(([streamId, log]) =>
+            log
+              .filter((e) => CALLS.has(e.type))
+              .map(({ seq, type, payload: { response: _r, result: _s, args: _a, ...payload }, recordedAt }) => ({
+                streamId,
+                event: { seq, type, payload, recordedAt },
+              })),
+          ),
+      ),
+    files: (_, runId) => ask(connection, "files", (tx) => [...(tx.db.run(runId)?.record.files ?? [])]),
+  };
+}
+
+const placeOf = (r: RunRecord): string => `${r.createdAt}.${r.runId}`;
+const newestFirst = (a: RunRecord, b: RunRecord): number => (placeOf(a) > placeOf(b) ? -1 : 1);
+
+function rowOf(record: RunRecord | undefined): RunRow | null {
+  if (record === undefined) return null;
+  const { agent, runId, process, input, output, error, generation, createdAt, endedAt } = record;
+  return {
+    agent,
+    runId,
+    process,
+    status: statusOf(record),
+    input: stored(input),
+    output: output === null ? null : stored(output),
+    error,
+    generation,
+    createdAt,
+    endedAt,
+  };
+}
+
+const streamRow = (s: Stream): StreamRow => {
+  const { streamId, status, outcome, wait, wakeAt, attempts, role, wave, headSeq, problem } = s;
+  return { streamId, status, outcome, wait, wakeAt, attempts, role, wave, headSeq, problem };
+};
+
+async function create(connection: Connection, run: NewRun): ReturnType<RunStore["create"]> {
+  const { runId, process, idempotencyKey } = run;
+  const request = digestOf({ process, input: run.input, files: run.files });
+  const made = await repeatable(connection, "create", (tx) => createStatement(tx, run, request));
+  if (made.value !== null) return { type: "created", runId, same: true };
+  const found = await ask(connection, "find run", (tx) => {
+    const records = [...tx.db.runs.values()].map((r) => r.record).filter((r) => r.agent === run.agent);
+    const same = idempotencyKey === null ? undefined : records.find((r) => r.idempotencyKey === idempotencyKey);
+    return same ?? records.find((r) => r.runId === runId);
+  });
+  if (found === undefined) throw new TorenError("bug", `The run ${runId} belongs to another agent.`);
+  const type = made.doubtful && found.runId === runId ? "created" : "existing";
+  return { type, runId: found.runId, same: found.request === request };
+}
+
+async function createStatement(tx: Transaction, run: NewRun, request: string): Promise<true> {
+  const { runId, agent, process, input, generation, idempotencyKey, files } = run;
+  // Two that would insert the same unique key wait for each other.
+  await tx.lock([`unique ${runId}`, ...(idempotencyKey === null ? [] : [`unique ${agent} ${idempotencyKey}`])]);
+  const taken = [...tx.db.runs.values()].some(
+    ({ record: r }) =>
+      r.runId === runId || (r.agent === agent && idempotencyKey !== null && r.idempotencyKey === idempotencyKey),
+  );
+  if (taken) throw new UniqueViolation("run");
+  const now = tx.clock();
+  const payload = stored({ process, input });
+  tx.write((born) => {
+    const state = { output: null, error: null, ended: null, waitingCut: 0, phase: "created" as const, endedAt: null };
+    const own = {
+      runId,
+      agent,
+      process,
+      input: stored(input),
+      generation,
+      idempotencyKey,
+      request,
+      files,
+      createdAt: now,
+    };
+    tx.db.runs.set(runId, {
+      record: { ...own, ...state, born },
+      streams: new Map([["run", { ...newStream(runId, "run", now), headSeq: 1, born }]]),
+      events: new Map([["run", [{ seq: 1, type: "RunCreated", payload, recordedAt: now, born }]]]),
+      inbox: new Map(),
+      waves: new Map(),
+      specs: new Map(),
+    });
+  });
+  return true;
+}
+
+function createWatch(connection: Connection): Watch {
+  return {
+    due: (agent, limit, backOffMs) =>
+      ask(connection, "due", (tx) => {
+        const seen = streamsOf(tx, agent).filter((s) => s.wakeAt !== null && s.wakeAt <= tx.clock());
+        const due = seen.sort((a, b) => (a.wakeAt ?? 0) - (b.wakeAt ?? 0)).slice(0, limit);
+        return due.flatMap((s) => {
+          if (!tx.tryLock(streamKey(s.runId, s.streamId))) return [];
+          const live = s.status === "running" && (s.leaseUntil ?? 0) > tx.clock();
+          tx.update({ ...s, wakeAt: live ? s.leaseUntil : tx.clock() + backOffMs });
+          const { runId, streamId, attempts, soloAttempts } = s;
+          return live ? [] : [{ runId, streamId, attempts, soloAttempts }];
+        });
+      }),
+    audit: (agent, after, limit) =>
+      ask(connection, "audit", (tx) => {
+        const parked = streamsOf(tx, agent).filter((s) => s.status === "parked");
+        const page = parked
+          .map((s) => ({ s, place: `${s.runId}/${s.streamId}` }))
+          .filter(({ place }) => after === null || place > after)
+          .sort((a, b) => (a.place < b.place ? -1 : 1))
+          .filter(({ s }) => tx.tryLock(streamKey(s.runId, s.streamId)))
+          .slice(0, limit);
+        const fixed = page.filter(({ s }) => forgotten(s));
+        for (const { s } of fixed) tx.update({ ...s, status: "ready", wakeAt: tx.clock() });
+        return {
+          fixed: fixed.map(({ s }) => ({ runId: s.runId, streamId: s.streamId })),
+          next: page.length === limit ? (page.at(-1)?.place ?? null) : null,
+        };
+      }),
+    defer: ({ runId, streamId }, problem, afterMs) =>
+      ask(connection, "defer", async (tx) => {
+        if (!tx.sees(tx.db.stream(runId, streamId))) return;
+        await tx.lock([streamKey(runId, streamId)]);
+        const s = tx.db.stream(runId, streamId);
+        const free = s !== undefined && (s.leaseOwner === null || (s.leaseUntil ?? 0) < tx.clock());
+        if (free && s.status !== "ended") tx.update({ ...s, problem, wakeAt: tx.clock() + afterMs });
+      }),
+  };
+}
+
+const streamsOf = (tx: Transaction, agent: string): Stream[] =>
+  [...tx.db.runs.values()].filter((r) => r.record.agent === agent).flatMap((r) => [...r.streams.values()]);
+const forgotten = (s: Stream): boolean =>
+  s.inboxSeq > s.absorbed || s.wait === null || (s.wakeAt === null && (s.wait === "timer" || s.wait === "retry"));

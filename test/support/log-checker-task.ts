@@ -1,0 +1,85 @@
+// A task's log: what must stand before what (I4), and what may stand only once (I5, I6).
+import type { EventDump, StreamDump } from "./log-checker.ts";
+
+/** The log without what was cut; what absorbed a fact stays. */
+export function effectiveEvents(events: readonly EventDump[]): EventDump[] {
+  let kept: EventDump[] = [];
+  for (const e of events) {
+    if (e.type !== "StreamInvalidated") kept.push(e);
+    else kept = kept.filter((k) => k.seq < Number(e.payload.fromSeq) || k.payload.inboxSeq !== undefined);
+  }
+  return kept;
+}
+
+const usesOf = (e: EventDump): string[] => {
+  const { content = [] } = (e.payload.response ?? {}) as { content?: { type: string; id?: string }[] };
+  return content.flatMap((part) => (part.type === "toolUse" && part.id !== undefined ? [part.id] : []));
+};
+
+export function checkTask(s: StreamDump): string[] {
+  return [...checkCalls(effectiveEvents(s.events)), ...checkPaid(s.events), ...checkStarts(s.events)];
+}
+
+/** In the effective log: one answer a question, one result a call, nothing before its cause. */
+function checkCalls(events: readonly EventDump[]): string[] {
+  const wrong: string[] = [];
+  let asked: string | null = null;
+  const answers = new Set<string>();
+  const offered = new Set<string>();
+  const started = new Map<string, number>();
+  const results = new Set<string>();
+  for (const { type, payload, ...e } of events) {
+    const step = String(payload.stepId);
+    const use = String(payload.toolUseId);
+    if (type === "LlmCallStarted") {
+      if (answers.has(step)) wrong.push(`${e.seq}: step ${step} is asked again after its answer`);
+      asked = step;
+    } else if (type === "LlmCallFailed") {
+      if (asked !== step) wrong.push(`${e.seq}: step ${step} failed without having started`);
+      asked = null;
+    } else if (type === "LlmCallCompleted") {
+      if (asked !== step) wrong.push(`${e.seq}: step ${step} is answered without having started`);
+      if (answers.has(step)) wrong.push(`${e.seq}: step ${step} is answered twice`);
+      answers.add(step);
+      asked = null;
+      for (const id of usesOf({ ...e, type, payload })) {
+        if (offered.has(id)) wrong.push(`${e.seq}: two calls have the id ${id}`);
+        offered.add(id);
+      }
+    } else if (type === "ToolCallStarted") {
+      if (!answers.has(step) || !offered.has(use))
+        wrong.push(`${e.seq}: call ${use} starts before its answer is recorded`);
+      if (results.has(use)) wrong.push(`${e.seq}: call ${use} starts after its result`);
+      started.set(use, (started.get(use) ?? 0) + 1);
+    } else if (type === "ToolCallCompleted") {
+      if (!offered.has(use)) wrong.push(`${e.seq}: call ${use} ends before its answer is recorded`);
+      if (results.has(use)) wrong.push(`${e.seq}: call ${use} ends twice`);
+      if (!started.has(use) && payload.isError !== true)
+        wrong.push(`${e.seq}: call ${use} ends without having started`);
+      results.add(use);
+    } else if (type === "TaskCompleted" && [...offered].some((id) => !results.has(id)))
+      wrong.push(`${e.seq}: the task completes with an open call`);
+  }
+  for (const [use, n] of started) if (n > 1) wrong.push(`call ${use} starts ${n} times`);
+  return wrong;
+}
+
+/** In the raw log: no answer was paid for that stood there already, at the same place, to the same question (I5). */
+function checkPaid(events: readonly EventDump[]): string[] {
+  const wrong: string[] = [];
+  const paid = new Set<string>();
+  let asked = "";
+  for (const { seq, type, payload } of events) {
+    if (type === "LlmCallStarted") asked = `${String(payload.stepId)} ${String(payload.requestDigest)}`;
+    if (type !== "LlmCallCompleted") continue;
+    if (paid.has(asked)) wrong.push(`${seq}: ${asked} was paid for again`);
+    paid.add(asked);
+  }
+  return wrong;
+}
+
+/** Attempts are counted from 1. */
+function checkStarts(events: readonly EventDump[]): string[] {
+  const attempts = events.filter((e) => e.type === "TaskStarted").map((e) => Number(e.payload.attempt));
+  return attempts.some((attempt, i) => attempt !== i + 1) ? [`attempts are ${attempts.join(" ")}`] : [];
+}
