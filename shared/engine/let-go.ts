@@ -7,12 +7,14 @@ import type { Worked } from "./deps.ts";
 import { nudge, nudgeAt } from "./hints.ts";
 import type { TickWork } from "./tick-work.ts";
 
+/** Of timers, of waves' time-outs, and of steps that will be tried again, in milliseconds since 1970. */
+export const dueTimes = ({ pending, steps }: Advanced & { type: "blocked" }): number[] =>
+  [...pending.map((p) => p.dueAt), ...steps.map((s) => s.retryAt)].filter((t) => t !== null);
+
 /** Null: a fact came, or there is more to do at once; another round. */
 export async function park(work: TickWork, outcome: Advanced & { type: "blocked" }): Promise<Worked | null> {
   await holdUnclaimed(work);
-  const times = [...outcome.pending.map((p) => p.dueAt), ...outcome.steps.map((s) => s.retryAt)].filter(
-    (t) => t !== null,
-  );
+  const times = dueTimes(outcome);
   const wait: Wait = outcome.pending.some((p) => p.type === "wave")
     ? "wave"
     : outcome.steps.length > 0

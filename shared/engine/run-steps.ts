@@ -20,7 +20,7 @@ export interface Steps {
   readonly finished: StepResult[];
 }
 
-/** Starts those whose turn it is and that aren't under way, as many as may run at once. */
+/** Starts those whose turn it is and that aren't under way or waiting to be recorded, as many as may run at once. */
 export function startSteps(
   deps: Pick<EngineDeps, "sleep">,
   calls: readonly StepCall[],
@@ -28,7 +28,9 @@ export function startSteps(
   now: number,
   interrupt: AbortSignal,
 ): void {
+  const ended = new Set(finished.map((result) => result.event.op));
   for (const step of calls) {
+    if (ended.has(step.seq)) continue;
     if (running.has(step.seq) || running.size >= STEPS_PARALLEL_MAX || (step.retryAt !== null && step.retryAt > now))
       continue;
     const done = runStep(deps, step, interrupt).then((result) => {

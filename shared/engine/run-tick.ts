@@ -2,17 +2,17 @@
 // The workflow is re-executed from the log each time (core/workflow/schedule.ts): nothing of it is kept between two rounds but running steps.
 import { inboxCursor, parseRunEvents } from "../core/events.ts";
 import type { Json } from "../core/json.ts";
-import { OPERATIONS_MAX } from "../core/limits.ts";
+import { OPERATIONS_MAX, TOOL_TIMEOUT_MAX_MS } from "../core/limits.ts";
 import { FOREIGN_AWAIT } from "../core/workflow/ending.ts";
 import { planTick } from "../core/workflow/plan.ts";
-import { type Advance, advance, type Execution } from "../core/workflow/schedule.ts";
+import { type Advance, type Outcome as Advanced, advance, type Execution } from "../core/workflow/schedule.ts";
 import type { Hint } from "../ports/queue.ts";
 import type { PlannedWave } from "../ports/store.ts";
 import { absorb } from "./absorb.ts";
 import { cutRun } from "./cut-run.ts";
 import type { Circumstances, EngineDeps, Worked } from "./deps.ts";
 import { nudge, streamOf } from "./hints.ts";
-import { endRun, finish, handOver, mustHandOver, park } from "./let-go.ts";
+import { dueTimes, endRun, finish, handOver, mustHandOver, park } from "./let-go.ts";
 import { type Steps, startSteps, stepEnd } from "./run-steps.ts";
 import { createStreamWriter, giveUp } from "./stream-writer.ts";
 import { leaveToNewer, takeStream } from "./take-stream.ts";
@@ -63,9 +63,8 @@ async function rounds(work: TickWork, execution: Execution<Json>, clock: { now: 
     complete = await dispatch(work, waves);
     startSteps(deps, outcome.steps, steps, clock.now, writer.interrupt);
     if (complete.length > 0) continue;
-    if (steps.running.size > 0) {
-      await Promise.race([...steps.running.values(), writer.heard()]);
-    } else {
+    if (steps.running.size > 0 || steps.finished.length > 0) await stirred(work, outcome, steps);
+    else {
       if (outcome.foreign()) return await endRun(work, { type: "RunFailed", error: FOREIGN_AWAIT });
       const worked = await park(work, outcome);
       if (worked !== null) return worked;
@@ -73,6 +72,25 @@ async function rounds(work: TickWork, execution: Execution<Json>, clock: { now: 
     if (steps.running.size === 0 && steps.finished.length === 0 && mustHandOver(work)) return await handOver(work);
     clock.now = await deps.store.streams.now();
   }
+}
+
+/** Until a step's end waits to be recorded, a fact came, or something else is due: a long step holds up no timer. */
+async function stirred(work: TickWork, outcome: Advanced & { type: "blocked" }, steps: Steps): Promise<void> {
+  if (steps.finished.length > 0) return;
+  const { deps, writer } = work;
+  const now = work.now();
+  const later = dueTimes({
+    ...outcome,
+    steps: outcome.steps.filter((s) => !steps.running.has(s.seq) && (s.retryAt ?? 0) > now),
+  });
+  const stop = new AbortController();
+  const waited: Promise<void>[] = [...steps.running.values(), writer.heard()];
+  if (later.length > 0) {
+    const ms = Math.min(TOOL_TIMEOUT_MAX_MS, Math.max(0, Math.min(...later) - now));
+    waited.push(deps.sleep(ms, AbortSignal.any([writer.interrupt, stop.signal])));
+  }
+  await Promise.race(waited);
+  stop.abort();
 }
 
 const advanceOnce = (work: TickWork, execution: Execution<Json>): Promise<Advance> =>
@@ -95,13 +113,11 @@ async function dispatch(work: TickWork, waves: readonly PlannedWave[]): Promise<
     return [];
   }
   const { agent, runId } = work.hint;
-  // A held task learns that it is claimed before the plan says so: dying in between leaves it running, not forgotten.
-  for (const { wave, claimed } of waves)
-    for (const taskId of claimed) await work.tell(taskId, `claim:${wave}`, { kind: "claim", wave });
-  const { complete } = await work.writer.plan(waves);
+  const { complete } = await work.writer.plan(waves); // it also tells held tasks that they are claimed
+  const taskIds = waves.flatMap((w) => [...w.fresh.map((t) => t.taskId), ...w.claimed]);
   await nudge(
     work.deps,
-    waves.flatMap((w) => w.fresh.map((t) => ({ agent, runId, taskId: t.taskId }))),
+    taskIds.map((taskId) => ({ agent, runId, taskId })),
   );
   return complete;
 }
