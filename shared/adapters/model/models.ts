@@ -43,7 +43,13 @@ export function createModels({ env, scripted = {} }: ModelsOptions): Models {
       const found =
         loaded.get(name) ??
         import("./openai.ts").then((m) =>
-          m.createOpenAiChat({ model, apiKey: key || "none", baseURL: env.OPENAI_BASE_URL }),
+          m.createOpenAiChat({
+            model,
+            apiKey: key || "none",
+            baseURL: env.OPENAI_BASE_URL,
+            organization: env.OPENAI_ORG_ID,
+            project: env.OPENAI_PROJECT_ID,
+          }),
         );
       loaded.set(name, found);
       return { ok: true, model: await found };

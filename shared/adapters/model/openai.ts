@@ -18,15 +18,21 @@ import type { Model, ModelAnswer, ModelFailure } from "../../ports/model.ts";
 export interface OpenAiOptions {
   readonly model: string;
   readonly apiKey: string;
+  /** Undefined or empty: OpenAI's own. */
   readonly baseURL: string | undefined;
+  /** Of an account with several: who is billed. */
+  readonly organization?: string | undefined;
+  readonly project?: string | undefined;
 }
 
 type Wire = OpenAI.Chat.Completions.ChatCompletionMessageParam;
 
-export function createOpenAiChat({ model, apiKey, baseURL }: OpenAiOptions): Model {
+export function createOpenAiChat({ model, apiKey, baseURL, organization, project }: OpenAiOptions): Model {
   const client = new OpenAI({
     apiKey,
-    baseURL: baseURL || null, // null: OpenAI's own; left out, the SDK would read the process' environment
+    baseURL: baseURL || null, // null, here and below: what is left out the SDK reads from the process' environment
+    organization: organization || null,
+    project: project || null,
     maxRetries: 0,
     timeout: MODEL_TIMEOUT_MS,
   });
