@@ -54,8 +54,8 @@ export interface Decider {
   /** Which random number of the execution comes next: counted for recorded ones too, so that grouping of ticks doesn't show. */
   drawn(): void;
   readonly decisions: readonly Decision[];
-  /** The decisions of a tick that ends the run: of the operations only the completed ones, renumbered (S7). */
-  ended(completed: ReadonlySet<number>, ending: Ending): Decision[];
+  /** The decisions of a tick that ends the run: of the operations only those that need nobody outside, renumbered (S7). */
+  ended(ending: Ending): Decision[];
 }
 
 export function createDecider(runId: string, history: RunHistory, tick: Tick): Decider {
@@ -114,9 +114,9 @@ export function createDecider(runId: string, history: RunHistory, tick: Tick): D
       decisions.push({ type: "event", seq, event });
       return knownOf(seq, event);
     },
-    ended: (completed, ending) => {
+    ended: (ending) => {
       const seqs = new Map<number, number>();
-      const kept = decisions.filter((decision) => completed.has(decision.seq));
+      const kept = decisions.filter(isAlone);
       for (const [i, decision] of kept.entries()) seqs.set(decision.seq, history.head + i + 1);
       const moved = kept.map((decision) => move(decision, seqs));
       return [...moved, { type: "event", seq: history.head + kept.length + 1, event: ending }];
@@ -133,6 +133,10 @@ export function knownOf(seq: number, event: RunEvent): Known {
     idempotencyKey: event.type === "StepStarted" ? event.idempotencyKey : "",
   };
 }
+
+/** Reads and empty waves complete by themselves. */
+const isAlone = (decision: Decision): boolean =>
+  decision.type === "wave" ? decision.tasks.length === 0 : "value" in decision.event;
 
 function move(decision: Decision, seqs: ReadonlyMap<number, number>): Decision {
   const to = (seq: number): number => seqs.get(seq) ?? seq;

@@ -9,7 +9,8 @@
 // S4  A recorded operation that its window didn't issue is a contradiction: cut from the first of them (I6). An additional one is none: it is decided now.
 // S5  A cut removes operations, never facts (fold.ts).
 // S6  Decision i will have seq head + i + 1, so one pass feeds a whole inbox.
-// S7  A tick that ends the run records, of what it decided, only what completed: nobody saw the rest, nobody has to start it, and the end is one append.
+// S7  A tick that ends the run records, of what it decided, only what needs nobody outside (reads, empty waves): of the rest nothing was seen, nobody
+//     has to start it, and the end is one append. Reads stay although not all were fed: equal ones in one window must all be there to be told apart.
 // S8  A dry window is sealed: whoever calls ctx then was woken by something foreign. It gets no answer, and `foreign()` turns true.
 import type { ErrorInfo } from "../errors.ts";
 import type { Json } from "../json.ts";

@@ -30,7 +30,6 @@ export class Session {
   readonly #pending = new Map<number, Issued>();
   readonly #settled = new Map<number, RecordedOutcome[]>();
   readonly #failures = new Map<number, { readonly count: number; readonly retryAt: number }>();
-  readonly #completed = new Set<number>();
   readonly #ready: Feed[] = [];
   #fresh: Issued[] = [];
   #after = 0;
@@ -114,7 +113,6 @@ export class Session {
   async feed({ taker, by }: Feed): Promise<void> {
     const { seq } = taker.known;
     this.#pending.delete(seq);
-    this.#completed.add(seq);
     await this.window(seq, () => taker.settle(by));
   }
 
@@ -162,7 +160,7 @@ export class Session {
       ending.type === "RunCompleted"
         ? { type: "completed", output: ending.output }
         : { type: "failed", error: ending.error };
-    return { decisions: this.#decider.ended(this.#completed, ending), outcome };
+    return { decisions: this.#decider.ended(ending), outcome };
   }
 
   #firstUnmatched(): RecordedOperation | undefined {
