@@ -25,6 +25,15 @@ export async function absorb(
 }
 
 /**
+ * Waves for which perhaps no fact comes: those that took over tasks of cut plans may have been decided when they were planned. Their planner learned it
+ * from the statement, and may have died since.
+ */
+export const perhapsDecided = ({ plans, over }: RunHistory): number[] =>
+  [...plans.values()]
+    .filter((plan) => !over.has(plan.seq) && plan.tasks.some((id) => !id.startsWith(`w${plan.wave}t`)))
+    .map((plan) => plan.wave);
+
+/**
  * All outcomes in one query (design §4 ◆). A wave that was cut, or is over, concerns nobody: its fact is absorbed all the same. Whether a failure ends
  * it is read from the outcomes, not from the fact: a plan that claims a failed task gets no fact.
  */

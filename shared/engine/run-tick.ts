@@ -8,7 +8,7 @@ import { planTick } from "../core/workflow/plan.ts";
 import { type Advance, type Outcome as Advanced, advance, type Execution } from "../core/workflow/schedule.ts";
 import type { Hint } from "../ports/queue.ts";
 import type { PlannedWave } from "../ports/store.ts";
-import { absorb } from "./absorb.ts";
+import { absorb, perhapsDecided } from "./absorb.ts";
 import { cutRun } from "./cut-run.ts";
 import type { Circumstances, EngineDeps, Worked } from "./deps.ts";
 import { nudge, streamOf } from "./hints.ts";
@@ -45,7 +45,7 @@ export async function runTick(deps: EngineDeps, hint: Hint, at: Circumstances): 
 async function rounds(work: TickWork, execution: Execution<Json>, clock: { now: number }): Promise<Worked> {
   const { deps, writer } = work;
   const steps: Steps = { running: new Map(), finished: [] };
-  let complete: readonly number[] = [];
+  let complete: readonly number[] = perhapsDecided(work.history());
   for (;;) {
     for (const result of steps.finished.splice(0)) work.record(stepEnd(result, clock.now));
     const cancelled = await absorb(work, complete);

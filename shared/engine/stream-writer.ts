@@ -59,7 +59,9 @@ export function createStreamWriter(deps: EngineDeps, lease: Lease, head: number,
     peeked = inboxSeq;
     streams.readInbox(lease.stream, from).then(
       (items) => items.some((item) => item.fact.kind === "cancel") && interrupt.abort(),
-      () => {}, // the loop reads the inbox itself before its next step
+      () => {
+        peeked = Math.min(peeked, from); // looked at again with the next beat: a call that hangs comes to no next step
+      },
     );
   };
   const release = deps.keeper.hold({
