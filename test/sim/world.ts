@@ -54,7 +54,7 @@ export class World {
   }
 
   get run(): Run | undefined {
-    return this.runId === null ? undefined : this.db.run(this.runId);
+    return this.db.runs.values().next().value;
   }
   /** The run and all of its streams. */
   get over(): boolean {
