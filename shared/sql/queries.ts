@@ -159,7 +159,7 @@ WITH want AS MATERIALIZED (
     solo_attempts = CASE WHEN l.progress THEN 0 ELSE s.solo_attempts END,
     problem = NULL
   FROM locked l
-  WHERE s.run_id = l.run_id AND s.stream_id = l.stream_id AND s.head_seq = l.head AND s.lease_epoch = l.epoch AND s.lease_owner IS NOT NULL
+  WHERE s.run_id = l.run_id AND s.stream_id = l.stream_id
   RETURNING l.ord, s.run_id, s.stream_id, l.head, s.inbox_seq
 ), written AS (
   INSERT INTO :agent.events (run_id, stream_id, seq, type, payload)

@@ -1,5 +1,6 @@
 // Large values beside the rows that point to them.
 import type { Json } from "../../core/json.ts";
+import { COMMIT_BATCH_BYTES } from "../../core/limits.ts";
 import type { Statements } from "./statements.ts";
 import { type Blob, pointers, restored } from "./values.ts";
 
@@ -10,8 +11,27 @@ export async function writeBlobs(
   runId: string,
   blobs: readonly Blob[],
 ): Promise<void> {
-  // One a statement: together they could be larger than what one message to the server can hold.
-  for (const b of blobs) await statements.ask("write-blobs", agent, [[runId], [b.hash], [b.bytes], [b.text]]);
+  // In one order everywhere: two writers of the same values wait for one another's rows.
+  const sorted = blobs.toSorted((a, b) => (a.hash < b.hash ? -1 : 1));
+  for (const some of chunks(sorted)) {
+    const columns = [some.map(() => runId), some.map((b) => b.hash), some.map((b) => b.bytes), some.map((b) => b.text)];
+    await statements.ask("write-blobs", agent, columns);
+  }
+}
+
+/** Of COMMIT_BATCH_BYTES at most, or of one blob. */
+function chunks(blobs: readonly Blob[]): Blob[][] {
+  const result: Blob[][] = [];
+  let bytes = Number.POSITIVE_INFINITY;
+  for (const blob of blobs) {
+    bytes += blob.bytes;
+    if (bytes > COMMIT_BATCH_BYTES) {
+      result.push([]);
+      bytes = blob.bytes;
+    }
+    result.at(-1)?.push(blob);
+  }
+  return result;
 }
 
 /** The values of rows as they were, in their order, with one query for all blobs, and none where there are none. */

@@ -1,6 +1,7 @@
-// The tick's append that plans waves: not grouped with others, because it brings rows of its own.
+// The tick's append that plans waves: not grouped with others, because it brings rows of its own. Large inputs of a wide wave go to the blobs, so that the
+// statement stays as small as any batch.
 import type { Pool } from "pg";
-import { GRACE_MS } from "../../core/limits.ts";
+import { COMMIT_BATCH_BYTES, GRACE_MS, PAYLOAD_INLINE_BYTES } from "../../core/limits.ts";
 import type { Plan, Planned, StreamStore } from "../../ports/store.ts";
 import { writeBlobs } from "./blobs.ts";
 import { explained, repeatable, type Statements } from "./statements.ts";
@@ -11,7 +12,9 @@ export const createPlanner =
   async (plan) => {
     const { agent, runId } = plan.lease.stream;
     const events = plan.events.map((e) => storedObject(`The event ${e.type}`, e.payload));
-    const inputs = plan.waves.flatMap((w) => w.fresh.map((t) => storedValue(`The input of task ${t.taskId}`, t.input)));
+    const fresh = plan.waves.flatMap((w) => w.fresh);
+    const inlineBytes = Math.min(PAYLOAD_INLINE_BYTES, Math.floor(COMMIT_BATCH_BYTES / fresh.length));
+    const inputs = fresh.map((t) => storedValue(`The input of task ${t.taskId}`, t.input, inlineBytes));
     await writeBlobs(
       statements,
       agent,

@@ -45,10 +45,10 @@ export function storedObject(what: string, payload: Readonly<Record<string, Json
   return { ...measured(JSON.stringify(slim)), blobs };
 }
 
-/** Any value's stored form; one that is large lies in the blobs as a whole. @throws as storedObject. */
-export function storedValue(what: string, value: Json): Stored {
+/** Any value's stored form; one above `inlineBytes` lies in the blobs as a whole. @throws as storedObject. */
+export function storedValue(what: string, value: Json, inlineBytes = PAYLOAD_INLINE_BYTES): Stored {
   const whole = textOf(what, toStored(value));
-  if (whole.bytes <= PAYLOAD_INLINE_BYTES) return { ...whole, blobs: [] };
+  if (whole.bytes <= inlineBytes) return { ...whole, blobs: [] };
   const blob = blobOf(whole);
   return { ...measured(JSON.stringify(pointer(blob))), blobs: [blob] };
 }

@@ -90,5 +90,16 @@ export function valueSuite(get: () => Bench): void {
       const log = await b.store.streams.read(stream, 1);
       expect(log.map((e) => e.payload.value === values[e.seq - 2])).toEqual(values.map(() => true));
     });
+
+    test("c12: a wide wave of large inputs, many of them equal", async () => {
+      const b = get();
+      const runId = await b.run();
+      const tasks = Array.from({ length: 60 }, (_, i) => fresh(`w0t${i}`, `${i % 7}${text(200_000)}`));
+      await (await b.take(b.stream(runId))).plan(wave(0, 0, { fresh: tasks }));
+      for (const i of [0, 13, 59]) {
+        const spec = await b.store.tasks.spec(b.stream(runId, `task:w0t${i}`));
+        expect(spec?.input === tasks[i]?.input).toBe(true);
+      }
+    });
   });
 }
