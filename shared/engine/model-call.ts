@@ -11,7 +11,7 @@ import {
 } from "../core/limits.ts";
 import type { ModelRequest, ModelResponse } from "../core/messages.ts";
 import { modelResponse } from "../core/messages.ts";
-import type { ModelFailure } from "../ports/model.ts";
+import type { ModelAnswer, ModelFailure } from "../ports/model.ts";
 import type { EngineDeps } from "./deps.ts";
 
 export type Asked =
@@ -24,13 +24,22 @@ export async function askModel(deps: EngineDeps, request: ModelRequest, interrup
   const resolved = await deps.models.resolve(request.model);
   if (!resolved.ok) return { type: "failed", failure: { error: resolved.error, retryable: false } };
   const timeOut = AbortSignal.timeout(MODEL_TIMEOUT_MS);
-  const answer = await resolved.model.ask(request, AbortSignal.any([interrupt, timeOut]));
+  const signal = AbortSignal.any([interrupt, timeOut]);
+  const answer = await Promise.race([resolved.model.ask(request, signal), stopped(signal)]); // an adapter may not listen
   if (answer.ok) return recordable(answer.response);
   if (interrupt.aborted) return { type: "interrupted" };
   if (!timeOut.aborted) return { type: "failed", failure: answer.failure };
   const message = `The model did not answer within ${MODEL_TIMEOUT_MS / 60_000} minutes.`;
   return { type: "failed", failure: { error: { code: "model.unavailable", message }, retryable: true } };
 }
+
+const stopped = (signal: AbortSignal): Promise<ModelAnswer> =>
+  new Promise((resolve) => {
+    const error = { code: "model.unavailable", message: "The call was stopped." } as const;
+    const answer = (): void => resolve({ ok: false, failure: { error, retryable: true } });
+    if (signal.aborted) answer();
+    else signal.addEventListener("abort", answer, { once: true });
+  });
 
 /** What an adapter gives is held to the same contract as the log: an answer that can't be recorded is no answer. */
 function recordable(response: ModelResponse): Asked {
