@@ -170,7 +170,7 @@ function httpDeps(engine: EngineDeps, problems: readonly LoadProblem[], key: str
   return {
     useCases: {
       startRun: async (request) => {
-        const broken = problems.filter((problem) => problem.agent === request.agent);
+        const broken = problems.filter((problem) => problem.agent === request.agent || problem.agent === "");
         if (engine.agents.get(request.agent) !== null || broken.length === 0) return startRun(engine, request);
         return { type: "refused", error: { code: "agent.invalid", message: broken.map(problemText).join("; ") } };
       },

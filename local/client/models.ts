@@ -19,7 +19,7 @@ export interface ModelChoice {
 }
 
 const DEMO_NAME = `openai/${DEMO_MODEL}`;
-const RULES = "fixed rules, no language model; costs are simulated";
+const RULES = "fixed rules, no language model; simulated costs";
 
 /** `asked`: of `--model`. `unasked`: whether the rule-based one may step in where no provider can be reached. */
 export function chooseModel(asked: string | undefined, env: NodeJS.ProcessEnv, unasked: boolean): ModelChoice {
@@ -29,10 +29,10 @@ export function chooseModel(asked: string | undefined, env: NodeJS.ProcessEnv, u
       found.length === 0
         ? ""
         : ` ${found.join(" and ")} in the environment stay${found.length === 1 ? "s" : ""} unused.`;
-    return { model: DEMO_NAME, demo: true, notice: `The demo model answers for every role (${RULES}).${unspent}` };
+    return { model: DEMO_NAME, demo: true, notice: `The demo model answers (${RULES}).${unspent}` };
   }
   if (found.length === 0 && asked === undefined && unasked) {
-    const notice = `No provider key is set, so the demo model answers for every role (${RULES}). Set OPENAI_API_KEY or OPENAI_BASE_URL for a real one.`;
+    const notice = `No provider key is set: the demo model answers (${RULES}). OPENAI_API_KEY or OPENAI_BASE_URL brings a real one.`;
     return { model: DEMO_NAME, demo: true, notice };
   }
   const uses = found.length === 0 ? "No provider key is set." : `Using ${found.join(" and ")} of the environment.`;

@@ -33,7 +33,7 @@ export async function startOwnServer(terminal: Terminal, options: OwnServerOptio
   const demo = choice.demo ? await startDemoModel(terminal.env) : null;
   try {
     const server = await serve(terminal, options, demo);
-    const broken = server.laptop.problems.filter((problem) => problem.agent === options.agent);
+    const broken = server.laptop.problems.filter((problem) => problem.agent === options.agent || problem.agent === "");
     if (broken.length > 0) {
       await server.close();
       throw new TorenError("agent.invalid", broken.map(problemText).join("\n  "));

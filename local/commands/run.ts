@@ -67,6 +67,7 @@ async function run({ terminal }: Context, agent: string, input: string, options:
       reconnect: async () => {
         if (connection.own || terminal.env.TOREN_URL) return null;
         connection = await open(); // its server ended with a run of its own: this one goes on elsewhere
+        progress.say(`It goes on at ${connection.api.url}.`);
         return connection.api;
       },
     }).finally(progress.end);

@@ -16,6 +16,7 @@ import { type Context, EXIT, say, subcommand, writeJson } from "./context.ts";
 interface Options {
   readonly model?: string;
   readonly agents: string;
+  readonly untilInputEnds?: boolean;
   readonly json?: boolean;
 }
 
@@ -23,6 +24,7 @@ export const workerCommand = (context: Context): Command =>
   subcommand("worker", "work on runs, without an API")
     .option("--model <name>", "as the server has it: `provider/name` for every role, or `demo`")
     .option("--agents <folder>", "where the agents are", "agents")
+    .option("--until-input-ends", "stop when the standard input ends, too: for who starts it beside")
     .action((options: Options) => context.run(options.json, () => work(context, options)));
 
 async function work({ terminal }: Context, options: Options): Promise<number> {
@@ -36,7 +38,7 @@ async function work({ terminal }: Context, options: Options): Promise<number> {
       const agents = laptop.agents.names();
       if (options.json) writeJson(terminal, { pid: process.pid, agents });
       else say(terminal, `Worker ${process.pid} serves ${agents.join(", ")}. ${choice.notice} Ctrl-C stops it.`);
-      await untilInterrupted(terminal);
+      await untilInterrupted({ interrupted: options.untilInputEnds ? orInputEnds(terminal) : terminal.interrupted });
       if (!options.json) say(terminal, "\nStopping: what runs comes to a step boundary. Ctrl-C again doesn't wait.");
     } finally {
       await working.close();
@@ -46,6 +48,13 @@ async function work({ terminal }: Context, options: Options): Promise<number> {
   } finally {
     await demo?.close();
   }
+}
+
+function orInputEnds(terminal: Terminal): AbortSignal {
+  const ended = new AbortController();
+  const end = (): void => ended.abort("the standard input ended");
+  terminal.readInput().then(end, end);
+  return AbortSignal.any([terminal.interrupted, ended.signal]);
 }
 
 async function compose(

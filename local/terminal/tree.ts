@@ -4,7 +4,7 @@ import { totalTokens, type Usage } from "../../shared/core/messages.ts";
 import type { RunJson, TaskJson } from "../../shared/http/run-json.ts";
 import { type Mark, mark, type Style } from "./style.ts";
 import { cut, oneLine } from "./terminal.ts";
-import { cost, counted, duration, grouped, shortId, tokens, usd } from "./units.ts";
+import { clock, cost, counted, duration, grouped, shortId, tokens, usd } from "./units.ts";
 
 /** Names of waves as the workflow gave them, by number: they stand in the run's own events. */
 export type WaveNames = ReadonlyMap<number, string>;
@@ -36,7 +36,8 @@ export function markOfTask(task: Pick<TaskJson, "status" | "outcome" | "wait">):
 
 /** `✔ research_crew · main  completed in 24.1 s  01980f2e`. `now` in milliseconds since 1970. */
 export function headline(run: RunJson, style: Style, now: number): string {
-  const took = duration((run.endedAt === null ? now : Date.parse(run.endedAt)) - Date.parse(run.createdAt));
+  const ms = (run.endedAt === null ? now : Date.parse(run.endedAt)) - Date.parse(run.createdAt);
+  const took = run.endedAt === null ? clock(ms) : duration(ms);
   const name = run.process === "main" ? style.bold(run.agent) : `${style.bold(run.agent)} · ${run.process}`;
   const state = isEnded(run) ? `${run.status} in ${took}` : `${stateOf(run)} ${took}`;
   return `${mark(markOfRun(run.status), style)} ${name}  ${state}  ${style.dim(shortId(run.runId))}`;

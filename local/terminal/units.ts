@@ -32,6 +32,9 @@ export function duration(ms: number): string {
   return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} days`;
 }
 
+/** A duration that still grows: whole seconds, so that only they move. */
+export const clock = (ms: number): string => (ms < 60_000 ? `${Math.max(0, Math.floor(ms / 1_000))} s` : duration(ms));
+
 /** How long ago, in one word and a half. */
 export function ago(ms: number): string {
   const s = Math.max(0, Math.floor(ms / 1_000));

@@ -48,7 +48,7 @@ export function fakeApp(fakes: Fakes = {}, basePath?: string) {
       startRun: async () => ({ type: "started", runId: RUN }),
       cancelRun: async () => ({ type: "told" }),
       resumeRun: async () => ({ type: "told" }),
-      readRun: async () => ({ runId: RUN }),
+      readRun: async () => null,
       ...fakes.useCases,
     },
     store: {
