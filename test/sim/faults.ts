@@ -27,6 +27,10 @@ export interface Faults {
   readonly requestLost: number;
   /** Share of model calls. */
   readonly modelFails: number;
+  /** A model takes at most so long to answer. Short: many tasks settle in the same moment. */
+  readonly modelMs: number;
+  /** Share of points that let others overtake them. */
+  readonly slow: number;
   /** Chances a step. */
   readonly edits: number;
   readonly cancels: number;
@@ -50,6 +54,8 @@ export const CALM: Faults = {
   answerLost: 0,
   requestLost: 0,
   modelFails: 0,
+  modelMs: 800,
+  slow: 0,
   edits: 0,
   cancels: 0,
   stops: 0,
@@ -85,5 +91,10 @@ const WEATHERS: readonly Faults[] = [
 export function faultsOf(random: Random): Faults {
   const weather = random.pick(WEATHERS);
   const cancels = random.chance(0.12) ? 0.004 : 0;
-  return { ...weather, cancels, concurrency: random.pick([1, 3, 10]) };
+  const [modelMs, slow, concurrency] = [
+    random.pick([2, 40, 800]),
+    random.pick([0, 0.06, 0.3]),
+    random.pick([1, 3, 10]),
+  ];
+  return { ...weather, cancels, modelMs, slow, concurrency };
 }

@@ -31,16 +31,16 @@ export class Provider {
   readonly ledger: Entry[] = [];
   readonly #scheduler: Scheduler;
   readonly #random: Random;
-  readonly #failures: () => number;
+  readonly #faults: { readonly modelFails: number; readonly modelMs: number };
   readonly #failed = new Map<string, number>();
   /** Sees each question as it arrives. */
   onAsked: (entry: Entry) => void = () => {};
 
-  /** `failures`: the share of tries that answer 529. At most two for a question. */
-  constructor(scheduler: Scheduler, random: Random, failures: () => number) {
+  /** `modelFails`: the share of tries that answer 529. At most two for a question. */
+  constructor(scheduler: Scheduler, random: Random, faults: { readonly modelFails: number; readonly modelMs: number }) {
     this.#scheduler = scheduler;
     this.#random = random;
-    this.#failures = failures;
+    this.#faults = faults;
   }
 
   modelFor(owner: string): Model {
@@ -55,11 +55,15 @@ export class Provider {
     this.ledger.push(entry);
     this.onAsked(entry);
     const failedBefore = this.#failed.get(digest) ?? 0;
-    const fails = failedBefore < 2 && this.#random.chance(this.#failures());
+    const fails = failedBefore < 2 && this.#random.chance(this.#faults.modelFails);
     if (fails) this.#failed.set(digest, failedBefore + 1);
     const answer = (async (): Promise<ModelAnswer> => {
       if (script.hang) await new Promise(() => {});
-      await this.#scheduler.point("provider", `answers ${script.id} ${entry.n}`, 1 + this.#random.int(800));
+      await this.#scheduler.point(
+        "provider",
+        `answers ${script.id} ${entry.n}`,
+        1 + this.#random.int(this.#faults.modelMs),
+      );
       if (!fails) entry.answered = true;
       await this.#scheduler.point(owner, `hears ${script.id} ${entry.n}`);
       return fails ? UNAVAILABLE : { ok: true, response };

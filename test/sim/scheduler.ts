@@ -15,7 +15,6 @@ interface Point {
 
 /** An afternoon of 2030. Nothing may depend on it. */
 const EPOCH = Date.UTC(2030, 5, 1, 12);
-const SLOW_SHARE = 0.06;
 const SLOW_WEIGHT = 0.02;
 
 export class Scheduler {
@@ -27,12 +26,14 @@ export class Scheduler {
   readonly #dead = new Set<string>();
   readonly #random: Random;
   readonly #adverse: boolean;
+  readonly #slow: number;
   readonly #trace = createHash("sha256");
   readonly story: string[] = [];
   #points: Point[] = [];
 
-  /** `adverse` false: first come, first served. */
-  constructor(random: Random, adverse: boolean) {
+  /** `adverse` false: first come, first served. `slow`: the share of points that let others overtake them. */
+  constructor(random: Random, { adverse, slow }: { readonly adverse: boolean; readonly slow: number }) {
+    this.#slow = slow;
     this.#random = random;
     this.#adverse = adverse;
   }
@@ -98,7 +99,7 @@ export class Scheduler {
   }
 
   #add(owner: string, label: string, delayMs: number, go: () => void): Point {
-    const weight = this.#adverse && this.#random.chance(SLOW_SHARE) ? SLOW_WEIGHT : 1;
+    const weight = this.#adverse && this.#random.chance(this.#slow) ? SLOW_WEIGHT : 1;
     const point = { owner, label, at: this.now + delayMs, weight, go };
     if (!this.#dead.has(owner)) this.#points.push(point);
     return point;

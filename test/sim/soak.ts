@@ -1,14 +1,16 @@
 // Runs many seeds and prints those that fail: `node test/sim/soak.ts [how many] [from]`. One seed in full: `SEED=7 node test/sim/soak.ts`.
+// With a mistake planted in the store's statements: `PLANT=noEpoch` (database.ts lists them).
 import { simulate } from "./simulate.ts";
 
 const one = process.env.SEED;
 const count = one === undefined ? Number(process.argv[2] ?? 200) : 1;
 const from = Number(one ?? process.argv[3] ?? 1);
+const plants = process.env.PLANT === undefined ? {} : { [process.env.PLANT]: true };
 const began = Date.now();
 let failures = 0;
 let steps = 0;
 for (let seed = from; seed < from + count; seed++) {
-  const verdict = await simulate(seed);
+  const verdict = await simulate(seed, { plants });
   steps += verdict.steps;
   if (one !== undefined) tell(verdict);
   if (verdict.wrong.length === 0) continue;

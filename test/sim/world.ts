@@ -45,10 +45,10 @@ export class World {
     this.random = createRandom(seed);
     this.faults = faults;
     this.program = program;
-    this.scheduler = new Scheduler(this.random, faults.adverse);
+    this.scheduler = new Scheduler(this.random, faults);
     this.db = new SimDatabase(this.scheduler, this.random, plants);
     this.queue = new SimQueue(this.scheduler, this.random, () => faults.queue);
-    this.provider = new Provider(this.scheduler, this.random, () => faults.modelFails);
+    this.provider = new Provider(this.scheduler, this.random, faults);
     this.outside = new Outside(this.scheduler);
     for (let i = 0; i < faults.workers; i++) this.#spawn();
   }
