@@ -16,6 +16,15 @@ interface Sleeper {
 /** Lets everything that can go on without a timer go on. */
 export const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
+/** The same clock, whose sleepers take some turns of the event loop to wake up. */
+export const drowsy = (clock: Clock): Pick<Clock, "sleep"> => ({
+  sleep: async (ms, signal) => {
+    await clock.sleep(ms, signal);
+    await settle();
+    await settle();
+  },
+});
+
 export function createClock(): Clock {
   let now = 0;
   let sleepers: Sleeper[] = [];

@@ -1,9 +1,12 @@
 // OpenAI's chat completions over real HTTP: what goes out, what is made of every answer, and that a question is asked once.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
 import { createOpenAiChat } from "../../../shared/adapters/model/openai.ts";
 import type { Message, ModelRequest, ModelResponse } from "../../../shared/core/messages.ts";
 import { modelResponse } from "../../../shared/core/messages.ts";
+import { nextAction } from "../../../shared/core/task/loop.ts";
 import type { ModelFailure } from "../../../shared/ports/model.ts";
+import { begin, started, tapeOf, task, turn } from "../../core/task/driver.ts";
 import { type ChatServer, chatServer, completion, type Reply } from "./chat-server.ts";
 
 let server: ChatServer;
@@ -148,6 +151,23 @@ describe("the request", () => {
     await answered(completion());
     expect(server.requests[0]?.raw).toBe(server.requests[1]?.raw);
   });
+});
+
+test("every question of every task is one that a strict server takes", async () => {
+  const model = createOpenAiChat({ model: "any", apiKey: "k", baseURL: server.baseURL });
+  const numbers = fc.sample(fc.array(fc.nat(10_000), { minLength: 60, maxLength: 200 }), { numRuns: 25, seed: 7 });
+  for (const tape of numbers.map(tapeOf)) {
+    const writer = begin(task);
+    started(writer);
+    for (let n = 0; n < 15 && !tape.over; n++) {
+      const action = nextAction(writer.state, task.caps);
+      if (action.type === "ask")
+        expect(await model.ask(action.request, never)).toMatchObject({ ok: true, response: { stopReason: "end" } });
+      if (!turn(writer, task.caps, tape)) break;
+    }
+  }
+  expect(server.requests.length).toBeGreaterThan(75);
+  expect(server.requests.some((r) => r.body.messages.length > 8)).toBe(true);
 });
 
 describe("the answer", () => {
