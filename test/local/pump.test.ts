@@ -116,6 +116,23 @@ describe("the pump", () => {
     await other.close();
   });
 
+  test("finds what nobody told it of, in every queue", async () => {
+    const seen: string[] = [];
+    const note: SqsHandler = async (event) => {
+      seen.push(event.Records[0]?.eventSourceARN.split(":").at(-1) ?? "");
+      return { batchItemFailures: [] };
+    };
+    start({ tick: note, task: note }, { queue: { ...queue, onArrival: () => () => {} } });
+    await sleep(100);
+    await queue.send([{ queue: "tasks-long", hint: hintOfTask() }]); // which shares its slots with a queue that is asked first
+    await until(() => seen.length === 1);
+    seen.length = 0;
+    const all = ["ticks", "tasks-short", "tasks-long", "tasks-solo"] as const;
+    await queue.send(all.map((name) => ({ queue: name, hint: hintOfTask() })));
+    await until(() => seen.length === 4);
+    expect(seen.sort()).toEqual([...all].sort());
+  });
+
   test("works on ten tasks and four ticks at once, no more, and takes the next as one ends", async () => {
     const task = holding();
     const tick = holding();
