@@ -246,7 +246,7 @@ describe("an interrupt", () => {
     ["by throwing in its own loop", async (_, given) => { for (;;) { given.signal.throwIfAborted(); await settle(); } }], // biome-ignore format: one line a case
   ])("isn't recorded as the tool's failure when the handler answers it by failing %s", async (_, handler) => {
     const stop = new AbortController();
-    const failing = tool(handler, { retry: { attempts: 3, backoffMs: 1 } });
+    const failing = tool(handler);
     const results = [clock, drowsy(clock)].map((deps) => callTool(deps, failing, {}, ctx, stop.signal));
     await settle();
     stop.abort(); // whichever notices it first, handler or clock
