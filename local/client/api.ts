@@ -1,5 +1,5 @@
 // A client of the HTTP API: the only way the CLI reaches runs.
-import { ERRORS, type ErrorCode, messageOf, TorenError } from "../../shared/core/errors.ts";
+import { ERRORS, messageOf, TorenError } from "../../shared/core/errors.ts";
 import type { Json } from "../../shared/core/json.ts";
 import type { Page } from "../../shared/http/events-page.ts";
 import type { Problem } from "../../shared/http/problems.ts";
@@ -120,7 +120,7 @@ function parse(text: string): unknown {
 function failureOf(base: string, response: Response, body: unknown): TorenError {
   const problem = typeof body === "object" && body !== null ? (body as Partial<Problem>) : {};
   const { code, detail } = problem;
-  if (code !== undefined && code in ERRORS) return new TorenError(code as ErrorCode, detail ?? `${response.status}`);
+  if (code !== undefined && code in ERRORS) return new TorenError(code, detail ?? `${response.status}`);
   const said = detail ?? `it answered ${response.status} without a problem of ours`;
   return new TorenError("server.unreachable", `What answers at ${base} isn't a Toren server of this version: ${said}.`);
 }

@@ -1,7 +1,6 @@
 // What every command is given, and the few things that all of them say in the same way.
 import { Command, InvalidArgumentError } from "commander";
 import { type ErrorCode, TorenError } from "../../shared/core/errors.ts";
-import type { Json } from "../../shared/core/json.ts";
 import { UsageError } from "../client/usage-error.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
@@ -32,8 +31,7 @@ export function statusOfError(thrown: unknown): number {
   return UNREACHABLE.has(thrown.code) ? EXIT.unreachable : EXIT.usage;
 }
 
-export const writeJson = (terminal: Terminal, value: unknown): void =>
-  terminal.out.write(`${JSON.stringify(value as Json)}\n`);
+export const writeJson = (terminal: Terminal, value: unknown): void => terminal.out.write(`${JSON.stringify(value)}\n`);
 
 export const say = (terminal: Terminal, text: string): void => terminal.err.write(`${text}\n`);
 

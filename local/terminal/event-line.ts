@@ -19,7 +19,7 @@ export function eventLine(event: PageEvent, style: Style): string {
 }
 
 function paintOf(type: string, style: Style): (text: string) => string {
-  if (/Failed$/.test(type)) return style.red;
+  if (type.endsWith("Failed")) return style.red;
   if (/^(StreamInvalidated|CutRequested|\w+Cancelled)$/.test(type)) return style.yellow;
   return /^(Run|Task|Wave)(Completed|Settled)$/.test(type) ? style.green : (text) => text;
 }

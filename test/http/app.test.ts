@@ -127,7 +127,7 @@ describe("starting a run", () => {
         controller.enqueue(new Uint8Array(64 * 1024).fill(0x20));
       },
     });
-    const response = await ask("/runs", { method: "POST", body: endless, duplex: "half" } as RequestInit);
+    const response = await ask("/runs", { method: "POST", body: endless, duplex: "half" });
     expect((await problem(response)).code).toBe("request.too_large");
     expect(sent).toBeLessThan(2 * REQUEST_BODY_BYTES);
   });

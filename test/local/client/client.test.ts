@@ -92,7 +92,7 @@ describe("following a run", () => {
     let reads = 0;
     const api = apiWith({
       events: async (_, { after }) => page({ next: `${after}+` }),
-      run: async () => (++reads < 3 ? ({ ...ended, status: "running", endedAt: null } as RunJson) : ended),
+      run: async () => (++reads < 3 ? { ...ended, status: "running", endedAt: null } : ended),
     });
     const run = await followRun(api, "r", following({ onRun: (r: RunJson) => seen.push(r.status) }));
     expect(run).toBe(ended);
@@ -115,7 +115,7 @@ describe("following a run", () => {
         if (++calls > 1) throw away;
         return page({ next: "c1" });
       },
-      run: async () => ({ ...ended, endedAt: null }) as RunJson,
+      run: async () => ({ ...ended, endedAt: null }),
     });
     const second = apiWith({
       events: async (_, query) => {
