@@ -20,7 +20,7 @@ const crew =
   };
 
 /** A run of this code after `n` completions, its bill paid. */
-async function after(n: number, workflow: Workflow = crew(["a", "b"])): Promise<Paid> {
+async function runAfter(n: number, workflow: Workflow = crew(["a", "b"])): Promise<Paid> {
   const world = new Paid();
   await world.go(workflow, [1], n);
   world.runs.clear();
@@ -45,14 +45,14 @@ async function costs(workflow: Workflow, world: Paid): Promise<{ paid: string[];
 
 describe("I6: edits of a workflow under way", () => {
   test("edit 1, change the writer's input: cut at the writer, only the writer runs", async () => {
-    const world = await after(2);
+    const world = await runAfter(2);
     const edited = crew(["a", "b"], { style: "long" });
     expect(await firstCut(edited, world)).toBe("writer");
     expect(await costs(edited, world)).toEqual({ paid: ["writer"], cuts: 1 });
   });
 
   test("edit 2, append a topic: the wave is planned again, two tasks are claimed, the new one and the writer run", async () => {
-    const world = await after(2);
+    const world = await runAfter(2);
     const edited = crew(["a", "b", "c"]);
     expect(await firstCut(edited, world)).toBe("research");
     expect(await costs(edited, world)).toEqual({ paid: ["researcher", "writer"], cuts: 1 });
@@ -72,19 +72,22 @@ describe("I6: edits of a workflow under way", () => {
       await c.sleepUntil(new Date(9e12));
       return text;
     };
-    expect(await costs(renamed, await after(2))).toEqual({ paid: [], cuts: 0 });
+    expect(await costs(renamed, await runAfter(2))).toEqual({ paid: [], cuts: 0 });
   });
 
   test("edit 4, insert at the front: only the inserted runs", async () => {
-    expect(await costs(crew(["a", "b"], { before: "plan" }), await after(2))).toEqual({ paid: ["planner"], cuts: 1 });
+    expect(await costs(crew(["a", "b"], { before: "plan" }), await runAfter(2))).toEqual({
+      paid: ["planner"],
+      cuts: 1,
+    });
   });
 
   test("edit 4, reorder topics: the writer alone, its notes have another order", async () => {
-    expect(await costs(crew(["b", "a"]), await after(2))).toEqual({ paid: ["writer"], cuts: 1 });
+    expect(await costs(crew(["b", "a"]), await runAfter(2))).toEqual({ paid: ["writer"], cuts: 1 });
   });
 
   test("insert at the front while the wave runs: its tasks are claimed later, so the first plan must not give them up", async () => {
-    expect(await costs(crew(["a", "b"], { before: "plan" }), await after(0))).toEqual({
+    expect(await costs(crew(["a", "b"], { before: "plan" }), await runAfter(0))).toEqual({
       paid: ["planner", "writer"],
       cuts: 1,
     });
@@ -113,7 +116,7 @@ describe("I6: edits of a workflow under way", () => {
   const inTurn: Workflow = async (c) => `${await c.ask("a", 1)},${await c.ask("b", 2)}`;
 
   test("parallel to sequential, the second settled first: a cut, not a wait for a completion that has passed; nothing is paid twice", async () => {
-    expect(await costs(inTurn, await after(2, both))).toEqual({ paid: [], cuts: 1 });
+    expect(await costs(inTurn, await runAfter(2, both))).toEqual({ paid: [], cuts: 1 });
   });
 
   test("sequential to parallel: a cut, but nothing is paid twice", async () => {
@@ -122,12 +125,12 @@ describe("I6: edits of a workflow under way", () => {
       await c.sleep(1);
       return answers;
     };
-    expect(await costs(both, await after(2, slow))).toEqual({ paid: [], cuts: 1 });
+    expect(await costs(both, await runAfter(2, slow))).toEqual({ paid: [], cuts: 1 });
   });
 
   test("remove the last operation: cut at it, then the run ends", async () => {
     const shorter: Workflow = async (c) => await c.ask("a", 1);
-    const world = await after(1, inTurn);
+    const world = await runAfter(1, inTurn);
     expect(await firstCut(shorter, world)).toBe("b");
     expect(await costs(shorter, world)).toEqual({ paid: [], cuts: 1 });
   });
@@ -140,7 +143,7 @@ describe("I6: edits of a workflow under way", () => {
         await c.ask("a", 1);
         return await c.ask("b", await c.now());
       };
-    const world = await after(1, timed(false));
+    const world = await runAfter(1, timed(false));
     world.now = 2_000;
     expect(await firstCut(timed(true), world)).toBe("blocked");
   });
@@ -153,7 +156,7 @@ describe("I6: edits of a workflow under way", () => {
         const s = c.step("s", async () => value, { attempts: timeoutMs, timeoutMs });
         return [await a, await s];
       };
-    const world = await after(0, patient(10, "old"));
+    const world = await runAfter(0, patient(10, "old"));
     expect(await firstCut(patient(20, "new"), world)).toBe("blocked");
     await world.tick(patient(20, "new"));
     const { outcome } = world;
@@ -170,7 +173,7 @@ describe("I6: edits of a workflow under way", () => {
         await c.sleep(5);
         return results.map((r) => r.output ?? null);
       };
-    expect(await costs(named("other"), await after(1, named("one")))).toEqual({ paid: [], cuts: 1 });
+    expect(await costs(named("other"), await runAfter(1, named("one")))).toEqual({ paid: [], cuts: 1 });
   });
 
   test("another setting for failures is another wave: cut, every task claimed", async () => {
@@ -181,7 +184,7 @@ describe("I6: edits of a workflow under way", () => {
         await c.sleep(5);
         return results.length;
       };
-    expect(await costs(set("collect"), await after(1, set("fail")))).toEqual({ paid: [], cuts: 1 });
+    expect(await costs(set("collect"), await runAfter(1, set("fail")))).toEqual({ paid: [], cuts: 1 });
   });
 
   test("a settled task is a fact: what failed before the edit is claimed as failed", async () => {
