@@ -15,7 +15,8 @@ export interface Work {
   close(): Promise<void>;
 }
 
-export function startWork(laptop: Pick<Laptop, "engine" | "database">, log: Log): Work {
+/** `tasks` at once; undefined: as many as a worker takes. */
+export function startWork(laptop: Pick<Laptop, "engine" | "database">, log: Log, tasks?: number): Work {
   const { engine, database } = laptop;
   const stopping = new AbortController();
   const stop = stopping.signal;
@@ -29,6 +30,7 @@ export function startWork(laptop: Pick<Laptop, "engine" | "database">, log: Log)
       deadLetter: createDeadLetterHandler({ deadLetters: createDeadLetters(database), log }),
     },
     working: watchdog.working,
+    ...(tasks === undefined ? {} : { tasks }),
   });
   const guardian = startGuardianLoop(createGuardianHandler(engine), log);
   return {

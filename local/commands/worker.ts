@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import type { Command } from "commander";
 import { problemText } from "../../shared/authoring/problem.ts";
 import { TorenError } from "../../shared/core/errors.ts";
+import { TASKS_PER_WORKER } from "../../shared/core/limits.ts";
 import { chooseModel, startDemoModel } from "../client/models.ts";
 import { composeLaptop, type Laptop } from "../compose.ts";
 import { leaseMsIn } from "../settings.ts";
@@ -11,11 +12,12 @@ import { createLog } from "../terminal/log.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { untilInterrupted } from "../terminal/wait.ts";
 import { startWork } from "../work.ts";
-import { type Context, EXIT, say, subcommand, writeJson } from "./context.ts";
+import { type Context, EXIT, parseCount, say, subcommand, writeJson } from "./context.ts";
 
 interface Options {
   readonly model?: string;
   readonly agents: string;
+  readonly tasks?: number;
   readonly untilInputEnds?: boolean;
   readonly json?: boolean;
 }
@@ -24,6 +26,7 @@ export const workerCommand = (context: Context): Command =>
   subcommand("worker", "work on runs, without an API")
     .option("--model <name>", "as the server has it: `provider/name` for every role, or `demo`")
     .option("--agents <folder>", "where the agents are", "agents")
+    .option("--tasks <n>", `tasks that it works on at once (default: ${TASKS_PER_WORKER})`, parseCount)
     .option("--until-input-ends", "stop when the standard input ends, too: for who starts it beside")
     .action((options: Options) => context.run(options.json, () => work(context, options)));
 
@@ -33,7 +36,7 @@ async function work({ terminal }: Context, options: Options): Promise<number> {
   try {
     const log = createLog(terminal.err);
     const laptop = await compose(terminal, options, choice.model, demo?.env ?? terminal.env, log);
-    const working = startWork(laptop, log);
+    const working = startWork(laptop, log, options.tasks);
     try {
       const agents = laptop.agents.names();
       if (options.json) writeJson(terminal, { pid: process.pid, agents });
