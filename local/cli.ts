@@ -36,7 +36,8 @@ export async function runCli(args: readonly string[], terminal: Terminal): Promi
   }
 }
 
-function programFor(context: Context): Command {
+/** All commands; the reference page is held equal to them. */
+export function programFor(context: Context): Command {
   const program = new Command("toren").description("A durable runtime for AI agents.");
   program.addHelpText("after", HELP_AFTER);
   for (const make of [

@@ -154,7 +154,25 @@ export const POSTGRES_MAJOR_MIN = 15;
 
 /** A long-polled page of events waits at most this long. API Gateway ends a request after 29 s. */
 export const EVENTS_WAIT_MAX_MS = 20_000;
+/** A waiting reader asks the database this often: one cheap query. */
+export const EVENTS_POLL_MS = 1_000;
 export const EVENTS_PAGE = 500;
+/** A page of events ends with the event that passes this: Lambda answers with 6 MB at most. One event alone may be larger. */
+export const EVENTS_PAGE_BYTES = 4 * 1024 * 1024;
+/** Streams read for one page of events: the others' turn comes with the next. */
+export const EVENTS_PAGE_STREAMS = 50;
+/** A field of an event above this is left out of a page that wasn't asked for in full. */
+export const EVENT_FIELD_BRIEF_BYTES = 1_000;
+/** A cursor over many streams that fits everywhere: API Gateway takes 10,240 bytes for the request line and all headers. */
+export const EVENTS_CURSOR_CHARS = 8_000;
+/** Tasks of a wave that a cursor may speak of: a forged one must not make us allocate. */
+export const EVENTS_CURSOR_TASKS_MAX = 100_000;
+/** Boundaries and headers of a form around an uploaded file. */
+export const FORM_OVERHEAD_BYTES = 64 * 1024;
+export const RUN_FILES_MAX = 1_000;
+export const CANCEL_REASON_MAX_CHARS = 1_000;
+/** After this time a client may ask again when the database is away. */
+export const RETRY_AFTER_S = 2;
 export const RUNS_PAGE = 50;
 export const RUNS_PAGE_MAX = 200;
 

@@ -1,12 +1,10 @@
 // Where a reader of a run's events is. Over one stream it is a seq. Over several it holds a head per stream: streams have no common order, and a time
 // isn't one either (a commit may become visible after a later time was read).
+import { EVENTS_CURSOR_CHARS, EVENTS_CURSOR_TASKS_MAX } from "../core/limits.ts";
 import { BadRequest } from "./problems.ts";
 
 /** Seq read so far, by stream id. A stream that isn't there was never read. */
 export type Heads = ReadonlyMap<string, number>;
-
-/** What fits into a request line everywhere: API Gateway takes 10,240 bytes for it and all headers. */
-export const CURSOR_MAX_CHARS = 8_000;
 
 const VERSION = "e1";
 const TASK = /^task:w(\d+)t(\d+)$/;
@@ -50,7 +48,7 @@ const wrong = (): BadRequest =>
 export function decodeCursor(text: string): Map<string, number> {
   const heads = new Map<string, number>();
   if (text === "" || text === "0") return heads;
-  if (text.length > 4 * CURSOR_MAX_CHARS) throw wrong();
+  if (text.length > 4 * EVENTS_CURSOR_CHARS) throw wrong();
   const [version, run, ...waves] = text.split(".");
   if (version !== VERSION || run === undefined) throw wrong();
   heads.set("run", number(run));
@@ -62,16 +60,13 @@ export function decodeCursor(text: string): Map<string, number> {
   return heads;
 }
 
-/** More tasks than a wave can ever have: a forged cursor must not make us allocate. */
-const ROW_MAX = 100_000;
-
 function decodeRow(text: string): number[] {
   const row: number[] = [];
   for (const item of text.split("_")) {
     const [a, b, more] = item.split("*");
     if (more !== undefined) throw wrong();
     const times = b === undefined ? 1 : number(a ?? "");
-    if (row.length + times > ROW_MAX) throw wrong();
+    if (row.length + times > EVENTS_CURSOR_TASKS_MAX) throw wrong();
     for (let i = 0; i < times; i++) row.push(number(b ?? a ?? ""));
   }
   return row;

@@ -2,18 +2,15 @@
 import type { RawEvent } from "../core/events.ts";
 import type { Json } from "../core/json.ts";
 import { jsonBytes } from "../core/json.ts";
-import { EVENTS_PAGE } from "../core/limits.ts";
+import {
+  EVENT_FIELD_BRIEF_BYTES,
+  EVENTS_PAGE,
+  EVENTS_PAGE_BYTES,
+  EVENTS_PAGE_STREAMS,
+  EVENTS_POLL_MS,
+} from "../core/limits.ts";
 import type { Store, StreamRow } from "../ports/store.ts";
 import { decodeCursor, decodeSeq, encodeCursor } from "./cursor.ts";
-
-/** A field of a payload above this is left out of a page that wasn't asked for in full. */
-export const BRIEF_FIELD_BYTES = 1_000;
-/** A page ends with the event that passes this, so that it fits through API Gateway and Lambda (6 MB an answer); one event alone may be larger. */
-export const PAGE_BYTES = 4 * 1024 * 1024;
-/** Streams read for one page: the others' turn comes with the next. */
-export const PAGE_STREAMS = 50;
-/** A waiting reader asks the database this often: at most one cheap query a second. */
-export const POLL_MS = 1_000;
 
 export interface PageEvent {
   readonly stream: string;
@@ -54,7 +51,7 @@ export interface PageDeps {
 /** The next page; if it would be empty, waits for up to `waitMs` for one that isn't. Null: the run has no such stream. */
 export async function readPage(deps: PageDeps, query: PageQuery, signal: AbortSignal): Promise<Page | null> {
   const heads = query.stream === null ? decodeCursor(query.after) : new Map([[query.stream, decodeSeq(query.after)]]);
-  for (let waited = 0; ; waited += POLL_MS) {
+  for (let waited = 0; ; waited += EVENTS_POLL_MS) {
     const rows = await deps.store.runs.streams(query.agent, query.runId);
     const wanted = query.stream === null ? rows : rows.filter((row) => row.streamId === query.stream);
     if (wanted.length === 0) return null;
@@ -64,7 +61,7 @@ export async function readPage(deps: PageDeps, query: PageQuery, signal: AbortSi
     if (ended || signal.aborted || waited >= query.waitMs) {
       return { events: [], next: nextOf(query, heads), more: false, ended };
     }
-    await deps.sleep(Math.min(POLL_MS, query.waitMs - waited), signal);
+    await deps.sleep(Math.min(EVENTS_POLL_MS, query.waitMs - waited), signal);
   }
 }
 
@@ -75,7 +72,7 @@ async function collect(
   behind: readonly StreamRow[],
   ended: boolean,
 ): Promise<Page> {
-  const turn = behind.slice(0, PAGE_STREAMS);
+  const turn = behind.slice(0, EVENTS_PAGE_STREAMS);
   const logs: { stream: string; events: RawEvent[] }[] = [];
   for (const row of turn) {
     const ref = { agent: query.agent, runId: query.runId, streamId: row.streamId };
@@ -90,7 +87,7 @@ async function collect(
   for (const { stream, event } of merged(logs)) {
     const shown = show(stream, event, query.full);
     bytes += jsonBytes(shown.payload);
-    if (events.length > 0 && (events.length >= EVENTS_PAGE || bytes > PAGE_BYTES)) break;
+    if (events.length > 0 && (events.length >= EVENTS_PAGE || bytes > EVENTS_PAGE_BYTES)) break;
     events.push(shown);
     heads.set(stream, event.seq);
   }
@@ -126,7 +123,7 @@ function show(stream: string, event: RawEvent, full: boolean): PageEvent {
   const recordedAt = new Date(event.recordedAt).toISOString();
   const head = { stream, seq: event.seq, type: event.type, recordedAt };
   if (full) return { ...head, payload };
-  const omitted = Object.keys(payload).filter((key) => jsonBytes(payload[key] ?? null) > BRIEF_FIELD_BYTES);
+  const omitted = Object.keys(payload).filter((key) => jsonBytes(payload[key] ?? null) > EVENT_FIELD_BRIEF_BYTES);
   if (omitted.length === 0) return { ...head, payload };
   const brief = Object.fromEntries(Object.entries(payload).filter(([key]) => !omitted.includes(key)));
   return { ...head, payload: brief, omitted };

@@ -1,13 +1,11 @@
 // POST /files: one file, as multipart/form-data (field `file`) or as it is with `?name=`.
 import type { Context } from "hono";
 import * as z from "zod";
-import { FILE_MAX_BYTES } from "../core/limits.ts";
+import { FILE_MAX_BYTES, FORM_OVERHEAD_BYTES } from "../core/limits.ts";
 import { check, readBytes, tooLarge } from "./body.ts";
 import type { HttpDeps } from "./deps.ts";
 import { BadRequest } from "./problems.ts";
 
-/** Boundaries and headers of a form around the file. */
-const FORM_OVERHEAD_BYTES = 64 * 1024;
 const DEFAULT_TYPE = "application/octet-stream";
 
 /**

@@ -1,8 +1,6 @@
 // Errors as RFC 9457 problems. One table gives each code its status; what isn't listed can't be a client's and is answered with 500.
 import { ERRORS, type ErrorCode, type ErrorInfo, messageOf, TorenError } from "../core/errors.ts";
-
-/** Seconds after which a client may ask again when the database is away. */
-const RETRY_AFTER_S = 2;
+import { RETRY_AFTER_S } from "../core/limits.ts";
 
 export const STATUS = {
   "request.invalid": 400,

@@ -2,7 +2,14 @@
 import type { Context } from "hono";
 import * as z from "zod";
 import { TorenError } from "../core/errors.ts";
-import { EVENTS_WAIT_MAX_MS, REQUEST_BODY_BYTES, RUNS_PAGE, RUNS_PAGE_MAX } from "../core/limits.ts";
+import {
+  CANCEL_REASON_MAX_CHARS,
+  EVENTS_WAIT_MAX_MS,
+  REQUEST_BODY_BYTES,
+  RUN_FILES_MAX,
+  RUNS_PAGE,
+  RUNS_PAGE_MAX,
+} from "../core/limits.ts";
 import { json } from "../core/messages.ts";
 import type { Told } from "../engine/cancel-run.ts";
 import { check, readJson } from "./body.ts";
@@ -10,15 +17,13 @@ import type { HttpDeps } from "./deps.ts";
 import { readPage } from "./events-page.ts";
 import { RUN_STATUSES, runJson, summaryJson } from "./run-json.ts";
 
-const MESSAGE_MAX_CHARS = 1_000;
-const FILES_MAX = 1_000;
 const name = z.string().min(1).max(200);
 
 export const newRun = z.strictObject({
   agent: name,
   process: name.optional(),
   input: json,
-  files: z.array(z.string().min(1).max(200)).max(FILES_MAX).default([]),
+  files: z.array(z.string().min(1).max(200)).max(RUN_FILES_MAX).default([]),
 });
 
 /** RFC draft idempotency-key: printable ASCII, so that it survives every proxy. */
@@ -98,7 +103,7 @@ export async function runEvents(c: Context, deps: HttpDeps): Promise<Response> {
   );
 }
 
-export const cancellation = z.strictObject({ reason: z.string().min(1).max(MESSAGE_MAX_CHARS).optional() });
+export const cancellation = z.strictObject({ reason: z.string().min(1).max(CANCEL_REASON_MAX_CHARS).optional() });
 
 export async function cancelRun(c: Context, deps: HttpDeps): Promise<Response> {
   const { reason = "cancelled by a client" } = await readJson(c.req.raw, REQUEST_BODY_BYTES, cancellation, {});

@@ -1,9 +1,15 @@
 import { describe, expect, test } from "@jest/globals";
 import * as fc from "fast-check";
 import type { RawEvent } from "../../shared/core/events.ts";
-import { EVENTS_PAGE } from "../../shared/core/limits.ts";
-import { CURSOR_MAX_CHARS, decodeCursor, encodeCursor } from "../../shared/http/cursor.ts";
-import { BRIEF_FIELD_BYTES, PAGE_BYTES, type Page, POLL_MS } from "../../shared/http/events-page.ts";
+import {
+  EVENT_FIELD_BRIEF_BYTES,
+  EVENTS_CURSOR_CHARS,
+  EVENTS_PAGE,
+  EVENTS_PAGE_BYTES,
+  EVENTS_POLL_MS,
+} from "../../shared/core/limits.ts";
+import { decodeCursor, encodeCursor } from "../../shared/http/cursor.ts";
+import type { Page } from "../../shared/http/events-page.ts";
 import { fakeApp, RUN, streamRow } from "./fakes.ts";
 
 const event = (seq: number, recordedAt: number, payload: RawEvent["payload"] = {}): RawEvent => ({
@@ -45,7 +51,7 @@ describe("the cursor", () => {
 
   test("of a thousand tasks fits into a request line", () => {
     const heads = new Map(Array.from({ length: 1_000 }, (_, i) => [`task:w7t${i}`, 10 + ((i * 7919) % 90)]));
-    expect(encodeCursor(heads).length).toBeLessThan(CURSOR_MAX_CHARS);
+    expect(encodeCursor(heads).length).toBeLessThan(EVENTS_CURSOR_CHARS);
   });
 
   test.each(["x", "e1", "e2.0", "e1.0.1", "e1.0.1-", "e1.0.0-zzzzzzzz*1", "e1.-1", "e1.0.0-1*2*", "9".repeat(40_000)])(
@@ -98,7 +104,7 @@ describe("a page of events", () => {
   });
 
   test("large fields are left out by name, and there when asked for in full", async () => {
-    const big = "x".repeat(BRIEF_FIELD_BYTES);
+    const big = "x".repeat(EVENT_FIELD_BRIEF_BYTES);
     const app = appOver({ run: [event(1, 1, { op: 1, value: big })] });
     expect((await page(app)).events[0]).toMatchObject({ payload: { op: 1 }, omitted: ["value"] });
     const full = (await page(app, "?full")).events[0];
@@ -107,7 +113,7 @@ describe("a page of events", () => {
   });
 
   test("a page ends with its bytes, but holds at least one event", async () => {
-    const huge = { value: "x".repeat(PAGE_BYTES) };
+    const huge = { value: "x".repeat(EVENTS_PAGE_BYTES) };
     const got = await page(appOver({ run: [event(1, 1, huge), event(2, 2, huge)] }), "?full=1");
     expect(got).toMatchObject({ more: true, ended: false });
     expect(got.events.map((e) => e.seq)).toEqual([1]);
@@ -128,17 +134,17 @@ describe("waiting for the next page", () => {
         },
         sleep: async (ms) => {
           slept += ms;
-          if (slept === 3 * POLL_MS) logs.run = log(2);
+          if (slept === 3 * EVENTS_POLL_MS) logs.run = log(2);
         },
       },
       "running",
     );
     const got = await page(app, "?stream=run&after=1&wait=20");
     expect(got.events.map((e) => e.seq)).toEqual([2]);
-    expect({ slept, reads }).toEqual({ slept: 3 * POLL_MS, reads: 4 });
+    expect({ slept, reads }).toEqual({ slept: 3 * EVENTS_POLL_MS, reads: 4 });
     const nothing = await page(app, "?stream=run&after=2&wait=1.5");
     expect(nothing).toMatchObject({ events: [], next: "2", more: false, ended: false });
-    expect(slept).toBe(4.5 * POLL_MS);
+    expect(slept).toBe(4.5 * EVENTS_POLL_MS);
   });
 
   test("a run that has ended isn't waited for", async () => {

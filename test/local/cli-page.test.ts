@@ -1,0 +1,52 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "@jest/globals";
+import type { Command } from "commander";
+import { programFor } from "../../local/cli.ts";
+import { EXIT } from "../../local/commands/context.ts";
+import type { Terminal } from "../../local/terminal/terminal.ts";
+
+const page = readFileSync(join(import.meta.dirname, "../../docs/reference/cli.md"), "utf8");
+const sections = new Map(
+  page
+    .split(/^## /m)
+    .slice(1)
+    .map((text) => [text.slice(0, text.indexOf("\n")), text] as const),
+);
+const options = (command: Command): string[] =>
+  [...command.options, ...command.commands.flatMap((child) => child.options)].map((option) => option.flags);
+
+const output = { write: () => {}, size: () => null, colour: false };
+const terminal: Terminal = {
+  out: output,
+  err: output,
+  env: {},
+  workingFolder: "/",
+  readInput: async () => "",
+  interrupted: new AbortController().signal,
+};
+const program = programFor({ terminal, run: async () => {} });
+
+test("docs/reference/cli.md has a section for every command, and no other", () => {
+  const commands = program.commands.map((command) => `toren ${command.name()}`);
+  expect([...sections.keys()].filter((name) => name.startsWith("toren ")).sort()).toEqual(commands.sort());
+  for (const job of program.commands.find((command) => command.name() === "jobs")?.commands ?? []) {
+    expect(page).toContain(`\`toren jobs ${job.name()}`);
+  }
+});
+
+test.each(program.commands.map((command) => [command.name(), command] as const))(
+  "toren %s: every option, and no other",
+  (name, command) => {
+    const rows = [...(sections.get(`toren ${name}`) ?? "").matchAll(/^\| `(--[^`]+)` \|/gm)].map((hit) => hit[1]);
+    // --json is on every command, and said once for all.
+    const own = [...new Set(options(command))].filter((flags) => flags !== "--json");
+    expect(rows.filter((flags) => flags !== "--json").sort()).toEqual(own.sort());
+    for (const each of command.commands.length === 0 ? [command] : command.commands)
+      expect(options(each)).toContain("--json");
+  },
+);
+
+test("it has the exit codes", () => {
+  for (const code of Object.values(EXIT)) expect(page).toMatch(new RegExp(`^\\| ${code} \\|`, "m"));
+});
