@@ -2,24 +2,17 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { SQSEvent } from "aws-lambda";
 import { createDeadLetterHandler } from "../../functions/dead-letter.ts";
-import { createGuardianHandler } from "../../functions/guardian.ts";
 import type { SqsHandler } from "../../functions/sqs-batch.ts";
 import { createTaskHandler } from "../../functions/task.ts";
-import { createTickHandler } from "../../functions/tick.ts";
-import { startGuardianLoop } from "../../local/guardian-loop.ts";
 import { type Pump, type PumpDeps, startPump } from "../../local/pump.ts";
-import { createScriptedModel } from "../../shared/adapters/model/script.ts";
 import { createDeadLetters } from "../../shared/adapters/queue/dead-letters.ts";
 import { createPostgresQueue, type PostgresQueue } from "../../shared/adapters/queue/postgres.ts";
-import { migrate } from "../../shared/adapters/store/migrate.ts";
 import { TorenError } from "../../shared/core/errors.ts";
 import { RECEIVES_MAX } from "../../shared/core/limits.ts";
 import type { Queue } from "../../shared/ports/queue.ts";
-import { agent, role, serving } from "../support/agents.ts";
 import { type TestDatabase, testDatabase } from "../support/database.ts";
 import { recordingLog } from "../support/log.ts";
 import { engineOver, hintOfTask, until } from "../support/sqs.ts";
-import { createStack } from "../support/stack.ts";
 
 let db: TestDatabase;
 let queue: PostgresQueue;
@@ -287,56 +280,6 @@ describe("the pump", () => {
     await sleep(2_000);
     expect(asked).toBeLessThanOrEqual(12);
   });
-});
-
-test("a run on a laptop: pump, handlers and engine, from the first hint to the answer", async () => {
-  await migrate(db.database, ["crew"]);
-  const model = createScriptedModel(() => "hi there");
-  const stack = createStack({
-    database: db.database,
-    agents: serving(agent("crew", [role("main")], { kind: "role", role: "main" })),
-    model,
-  });
-  const engine = { ...stack.deps, queue };
-  const stop = new AbortController();
-  start({
-    tick: createTickHandler({ engine, stop: stop.signal }),
-    task: createTaskHandler({ engine, stop: stop.signal }),
-  });
-  const guardian = startGuardianLoop(createGuardianHandler(engine), log, 200);
-  const runId = await stack.start("crew", "hello");
-  await until(async () => (await engine.store.runs.get("crew", runId))?.status === "completed", 10_000);
-  expect(await engine.store.runs.get("crew", runId)).toMatchObject({ output: "hi there" });
-  expect(model.ledger).toHaveLength(1);
-  await until(async () => (await left()) === 0);
-  // c15: hints of finished streams, delivered again, change nothing.
-  await queue.send([
-    { queue: "ticks", hint: { agent: "crew", runId, taskId: null } },
-    { queue: "tasks-short", hint: { agent: "crew", runId, taskId: "w0t0" } },
-  ]);
-  await until(async () => (await left()) === 0);
-  expect(model.ledger).toHaveLength(1);
-  await guardian.stop();
-  stop.abort();
-  stack.stop();
-});
-
-test("the guardian's loop goes on after a pass that failed, tells of it once, and stops", async () => {
-  let passes = 0;
-  const guardian = startGuardianLoop(
-    async () => {
-      if (++passes < 3) throw new TorenError("database.unavailable", "away");
-      return { nudged: 0, fixed: null };
-    },
-    log,
-    20,
-  );
-  await until(() => passes >= 4);
-  await guardian.stop();
-  const seen = passes;
-  await sleep(100);
-  expect(passes).toBe(seen);
-  expect(log.entries.map((e) => e.what)).toEqual(["the guardian's pass failed", "the guardian works again"]);
 });
 
 /** The same queue without the waits of failed messages. */

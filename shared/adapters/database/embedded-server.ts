@@ -47,7 +47,7 @@ export function servesDirectory(pid: number, directory: string): boolean {
   } catch {
     return false;
   }
-  if (process.platform !== "linux") return true;
+  if (process.platform !== "linux") return true; // no cheap way to ask; only a server that let us in by its password is ever ended
   try {
     return readlinkSync(`/proc/${pid}/cwd`) === directory; // no link for a zombie, no permission for a stranger's
   } catch {
