@@ -43,10 +43,22 @@ describe("the cursor", () => {
     fc.assert(
       fc.property(streams, (heads) => {
         const read = decodeCursor(encodeCursor(new Map(Object.entries(heads))));
-        for (const [stream, head] of Object.entries(heads)) expect(read.get(stream) ?? 0).toBe(head);
-        for (const [stream, head] of read) expect(head).toBe(heads[stream] ?? 0);
+        // A stream that wasn't read, and one read up to 0, are the same.
+        const some = [...read].filter(([, head]) => head > 0).sort();
+        return (
+          JSON.stringify(some) ===
+          JSON.stringify(
+            Object.entries(heads)
+              .filter(([, head]) => head > 0)
+              .sort(),
+          )
+        );
       }),
     );
+  });
+
+  test("longer than any of ours is refused unread", () => {
+    expect(() => decodeCursor(`e1.0.0-${"1_".repeat(20_000)}1`)).toThrow(/isn't a cursor/);
   });
 
   test("of a thousand tasks fits into a request line", () => {
@@ -54,7 +66,7 @@ describe("the cursor", () => {
     expect(encodeCursor(heads).length).toBeLessThan(EVENTS_CURSOR_CHARS);
   });
 
-  test.each(["x", "e1", "e2.0", "e1.0.1", "e1.0.1-", "e1.0.0-zzzzzzzz*1", "e1.-1", "e1.0.0-1*2*", "9".repeat(40_000)])(
+  test.each(["x", "e1", "e2.0", "e1.0.1", "e1.0.1-", "e1.0.0-zzzzzzzz*1", "e1.-1", "e1.0.0-1*2*"])(
     "%p isn't one, and is refused",
     async (after) => {
       const response = await appOver({ run: log(1) }).ask(`/runs/${RUN}/events?after=${after}`);
