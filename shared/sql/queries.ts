@@ -192,8 +192,8 @@ WITH run AS (
   INSERT INTO :agent.runs (run_id, process, input, generation, code_hash, idempotency_key, request_digest)
   VALUES ($1::uuid, $2::text, $3::jsonb, $4::int, $5::text, $6::text, $7::text)
 ), stream AS (
-  INSERT INTO :agent.streams (run_id, stream_id, head_seq, wake_at)
-  VALUES ($1::uuid, 'run', 1, clock_timestamp() + $11::int * interval '1 ms')
+  INSERT INTO :agent.streams (run_id, stream_id, head_seq, generation, wake_at)
+  VALUES ($1::uuid, 'run', 1, $4::int, clock_timestamp() + $11::int * interval '1 ms')
 ), event AS (
   INSERT INTO :agent.events (run_id, stream_id, seq, type, payload) VALUES ($1::uuid, 'run', 1, 'RunCreated', $8::jsonb)
 ), files AS (
@@ -274,12 +274,12 @@ WHERE run_id = $1::uuid AND stream_id > 'run' AND status <> 'ended' ORDER BY str
 SELECT file_id FROM :agent.run_files WHERE run_id = $1::uuid ORDER BY position
 `,
   "list-runs": `
-SELECT run_id, process, status, input, output, error, generation, (extract(epoch FROM created_at) * 1000000)::bigint::text AS place,
+SELECT run_id, process, status, input, output, error, generation, to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS place,
        floor(extract(epoch FROM created_at) * 1000)::float8 AS created_at, floor(extract(epoch FROM ended_at) * 1000)::float8 AS ended_at
-FROM :agent.runs
+FROM :agent.runs r
 WHERE ($1::text IS NULL OR status = $1::text)
-  AND ($2::text IS NULL OR (created_at, run_id) < ('epoch'::timestamptz + $2::bigint * interval '1 microsecond', $3::uuid))
-ORDER BY created_at DESC, run_id DESC LIMIT $4::int
+  AND ($2::text IS NULL OR (created_at, run_id) < ($2::text::timestamptz, $3::uuid))
+ORDER BY r.created_at DESC, r.run_id DESC LIMIT $4::int
 `,
   "list-streams": `
 SELECT stream_id, status, outcome, wait, floor(extract(epoch FROM wake_at) * 1000)::float8 AS wake_at, attempts, role, wave, head_seq, problem
@@ -298,11 +298,11 @@ SELECT pg_notify($1::text, w.payload) FROM (SELECT set_config('synchronous_commi
 `,
   plan: `
 WITH locked AS MATERIALIZED (
-  SELECT s.stream_id, s.status, s.outcome, s.head_seq, s.lease_epoch, s.lease_owner, s.wait FROM :agent.streams s
+  SELECT s.stream_id, s.status, s.outcome, s.head_seq, s.lease_epoch, s.lease_owner, s.wait, s.generation FROM :agent.streams s
   WHERE s.run_id = $1::uuid AND s.stream_id = ANY (ARRAY['run'] || (SELECT coalesce(array_agg('task:' || x), '{}') FROM unnest($17::text[]) x))
   ORDER BY s.run_id, s.stream_id FOR UPDATE
 ), go AS MATERIALIZED (
-  SELECT head_seq, wait FROM locked
+  SELECT head_seq, wait, generation FROM locked
   WHERE stream_id = 'run' AND head_seq = $2::bigint AND lease_epoch = $3::bigint AND lease_owner IS NOT NULL
 ), claim AS MATERIALIZED (
   SELECT c.wave, l.stream_id, l.status, l.outcome
@@ -331,8 +331,8 @@ WITH locked AS MATERIALIZED (
 ), specs AS (
   INSERT INTO :agent.task_specs (run_id, task_id, role, input, digest) SELECT $1::uuid, id, role, input, digest FROM fresh
 ), born AS (
-  INSERT INTO :agent.streams (run_id, stream_id, wave, role, wake_at)
-  SELECT $1::uuid, 'task:' || id, wave, role, clock_timestamp() + $8::int * interval '1 ms' FROM fresh
+  INSERT INTO :agent.streams (run_id, stream_id, wave, role, generation, wake_at)
+  SELECT $1::uuid, 'task:' || id, wave, role, go.generation, clock_timestamp() + $8::int * interval '1 ms' FROM go, fresh
 ), posted AS (
   INSERT INTO :agent.inbox (run_id, stream_id, seq, key, kind, payload)
   SELECT $1::uuid, m.stream_id, m.inbox_seq, 'claim:' || m.wave, 'claim', jsonb_build_object('kind', 'claim', 'wave', m.wave)

@@ -43,7 +43,8 @@ export function createRuns(pool: Pool, statements: Statements): RunStore {
       const cursor = before === undefined ? null : decodeCursor(before);
       const values = [status ?? null, cursor?.place ?? null, cursor?.runId ?? null, limit + 1];
       const pages = await Promise.all(
-        (agent === undefined ? await agents() : [agent]).map(async (name) => {
+        // An agent that nobody ever deployed here has no schema to ask.
+        (await agents()).filter((name) => agent === undefined || name === agent).map(async (name) => {
           const rows = await statements.ask<ListedRow>("list-runs", name, values);
           return rows.map((row) => ({ agent: name, row }));
         }),
@@ -160,17 +161,17 @@ async function callEvents(statements: Statements, agent: string, runId: string):
   }
 }
 
-/** Places are microseconds of equal length for the next 260 years, so text orders them. */
+/** Places sort as text. */
 const newestFirst = (a: ListedRow, b: ListedRow): number => {
   const [x, y] = [a.place + a.run_id, b.place + b.run_id];
   return x > y ? -1 : x < y ? 1 : 0;
 };
 
 const encodeCursor = (row: ListedRow): string => `${row.place}.${row.run_id}`;
-const CURSOR = /^(\d{1,17})\.([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
+const CURSOR = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z)\.([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 function decodeCursor(cursor: string): { place: string; runId: string } {
   const [, place, runId] = CURSOR.exec(cursor) ?? [];
-  if (place === undefined || runId === undefined)
+  if (place === undefined || runId === undefined || Number.isNaN(Date.parse(place)))
     throw new TorenError("request.invalid", "The cursor isn't one that a page of runs gave.");
   return { place, runId };
 }

@@ -7,8 +7,8 @@ WITH run AS (
   INSERT INTO :agent.runs (run_id, process, input, generation, code_hash, idempotency_key, request_digest)
   VALUES ($1::uuid, $2::text, $3::jsonb, $4::int, $5::text, $6::text, $7::text)
 ), stream AS (
-  INSERT INTO :agent.streams (run_id, stream_id, head_seq, wake_at)
-  VALUES ($1::uuid, 'run', 1, clock_timestamp() + $11::int * interval '1 ms')
+  INSERT INTO :agent.streams (run_id, stream_id, head_seq, generation, wake_at)
+  VALUES ($1::uuid, 'run', 1, $4::int, clock_timestamp() + $11::int * interval '1 ms')
 ), event AS (
   INSERT INTO :agent.events (run_id, stream_id, seq, type, payload) VALUES ($1::uuid, 'run', 1, 'RunCreated', $8::jsonb)
 ), files AS (

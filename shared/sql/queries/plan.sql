@@ -2,17 +2,18 @@
 -- Locks as in append-full: the run's row, then the claimed tasks' rows, in (run_id, stream_id); waves are inserted; the runs row last. So a task that
 -- settles meanwhile is before or after, never in between. `unsettled` is counted here, from the locked rows: a count made in the worker from an earlier
 -- read loses the wave. A claimed task that hasn't ended gets a fact: it may hold, or be about to (its hold is in the inbox before the claim then).
+-- New tasks are of the run's generation (I7): older code must not begin what newer code planned.
 -- $1 run  $2 head  $3 epoch  $4 event types text[]  $5 payloads jsonb[]  $6 progress bool  $7 lease ms int  $8 grace ms int
 -- $9 waves int[]  $10 on_failure text[]
 -- $11 wave int[]  $12 task id text[]  $13 role text[]  $14 input jsonb[]  $15 digest text[]      (a new task each)
 -- $16 wave int[]  $17 task id text[]                                                            (a claimed task each)
 -- Returns one row, or none: head or epoch was not as expected. `complete`: waves decided already, for which no bell will come.
 WITH locked AS MATERIALIZED (
-  SELECT s.stream_id, s.status, s.outcome, s.head_seq, s.lease_epoch, s.lease_owner, s.wait FROM :agent.streams s
+  SELECT s.stream_id, s.status, s.outcome, s.head_seq, s.lease_epoch, s.lease_owner, s.wait, s.generation FROM :agent.streams s
   WHERE s.run_id = $1::uuid AND s.stream_id = ANY (ARRAY['run'] || (SELECT coalesce(array_agg('task:' || x), '{}') FROM unnest($17::text[]) x))
   ORDER BY s.run_id, s.stream_id FOR UPDATE
 ), go AS MATERIALIZED (
-  SELECT head_seq, wait FROM locked
+  SELECT head_seq, wait, generation FROM locked
   WHERE stream_id = 'run' AND head_seq = $2::bigint AND lease_epoch = $3::bigint AND lease_owner IS NOT NULL
 ), claim AS MATERIALIZED (
   SELECT c.wave, l.stream_id, l.status, l.outcome
@@ -41,8 +42,8 @@ WITH locked AS MATERIALIZED (
 ), specs AS (
   INSERT INTO :agent.task_specs (run_id, task_id, role, input, digest) SELECT $1::uuid, id, role, input, digest FROM fresh
 ), born AS (
-  INSERT INTO :agent.streams (run_id, stream_id, wave, role, wake_at)
-  SELECT $1::uuid, 'task:' || id, wave, role, clock_timestamp() + $8::int * interval '1 ms' FROM fresh
+  INSERT INTO :agent.streams (run_id, stream_id, wave, role, generation, wake_at)
+  SELECT $1::uuid, 'task:' || id, wave, role, go.generation, clock_timestamp() + $8::int * interval '1 ms' FROM go, fresh
 ), posted AS (
   INSERT INTO :agent.inbox (run_id, stream_id, seq, key, kind, payload)
   SELECT $1::uuid, m.stream_id, m.inbox_seq, 'claim:' || m.wave, 'claim', jsonb_build_object('kind', 'claim', 'wave', m.wave)

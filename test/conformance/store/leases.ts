@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import type { Lease } from "../../../shared/ports/store.ts";
-import { type Bench, completed, event, SHORT_LEASE_MS, uuid } from "./bench.ts";
+import { type Bench, completed, event, SHORT_LEASE_MS, uuid, wave } from "./bench.ts";
 
 export function leaseSuite(get: () => Bench): void {
   describe("leases", () => {
@@ -123,6 +123,19 @@ export function leaseSuite(get: () => Bench): void {
       await newer.write([], { type: "release", afterMs: 0 });
       expect(await b.acquire(stream, { generation: 6 })).toEqual({ type: "newer", generation: 7 });
       expect((await b.acquire(stream, { generation: 7 })).type).toBe("acquired");
+    });
+
+    test("I7: what a generation started or planned isn't begun by an older one", async () => {
+      const b = get();
+      const runId = await b.run({ generation: 4 });
+      expect(await b.acquire(b.stream(runId), { generation: 3 })).toEqual({ type: "newer", generation: 4 });
+      const run = await b.take(b.stream(runId), { generation: 5 });
+      await run.plan(wave(0, 1));
+      expect(await b.acquire(b.stream(runId, "task:w0t0"), { generation: 4 })).toEqual({
+        type: "newer",
+        generation: 5,
+      });
+      expect((await b.acquire(b.stream(runId, "task:w0t0"), { generation: 5 })).type).toBe("acquired");
     });
 
     test("ended and missing streams are said to be so", async () => {
