@@ -9,7 +9,7 @@ import { hasCode } from "./state.ts";
 
 export interface Listening {
   readonly url: string;
-  /** Answers what is under way for a moment longer, then cuts it. Waiting readers are cut at once: they ask again. */
+  /** Answers what is under way for a moment longer, then cuts it; waiting readers are answered at once. */
   close(): Promise<void>;
 }
 
@@ -21,10 +21,7 @@ const CLOSE_MS = 2_000;
 /** `port` 0 takes a free one. @throws TorenError `server.unreachable` when the port is taken. */
 export async function listen(deps: HttpDeps, port: number): Promise<Listening> {
   const closing = new AbortController();
-  // A reader that waits wakes up and is answered with what there is.
-  const sleep = (ms: number, signal?: AbortSignal) =>
-    deps.sleep(ms, signal === undefined ? closing.signal : AbortSignal.any([signal, closing.signal]));
-  const app = createApp({ ...deps, sleep });
+  const app = createApp({ ...deps, closing: closing.signal });
   const fetch = (request: Request): Response | Promise<Response> =>
     isLoopback(request.headers.get("host")) ? app.fetch(request) : notHere(request.headers.get("host"));
   const server = createAdaptorServer({ fetch, hostname: HOST, serverOptions: { maxHeaderSize: HEADERS_MAX_BYTES } });

@@ -32,7 +32,17 @@ function linesLog(output: Output): Log {
       output.write(
         `${style.dim(new Date().toTimeString().slice(0, 8))} ${paint(oneLine(what))}${style.dim(fieldsText(fields))}\n`,
       );
-  return { info: write((text) => text), warn: write(style.yellow), error: write(style.red) };
+  const info = write((text) => text);
+  return {
+    info: (what, fields = {}) => {
+      if (what !== "worked") return info(what, fields);
+      // One line a message is for machines. A person wants to know of runs.
+      const { taskId, worked, agent, runId } = fields;
+      if (taskId === null && worked === "ended") info("run ended", { agent, runId });
+    },
+    warn: write(style.yellow),
+    error: write(style.red),
+  };
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f-]{27}$/;

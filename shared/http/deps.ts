@@ -32,4 +32,6 @@ export interface HttpDeps {
   /** Whether the key may use this installation. It has the form of a key; compare in constant time. */
   admits(key: string): Promise<boolean>;
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** Aborts when the server ends: readers that wait are answered with what there is. */
+  readonly closing?: AbortSignal;
 }

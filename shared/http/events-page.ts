@@ -58,10 +58,11 @@ export async function readPage(deps: PageDeps, query: PageQuery, signal: AbortSi
     const behind = wanted.filter((row) => row.headSeq > (heads.get(row.streamId) ?? 0));
     const ended = wanted.every((row) => row.status === "ended");
     if (behind.length > 0) return collect(deps, query, heads, behind, ended);
-    if (ended || signal.aborted || waited >= query.waitMs) {
+    const over = ended || waited >= query.waitMs;
+    if (!over) await deps.sleep(Math.min(EVENTS_POLL_MS, query.waitMs - waited), signal);
+    if (over || signal.aborted) {
       return { events: [], next: nextOf(query, heads), more: false, ended };
     }
-    await deps.sleep(Math.min(EVENTS_POLL_MS, query.waitMs - waited), signal);
   }
 }
 

@@ -41,6 +41,7 @@ export async function createRun(c: Context, deps: HttpDeps): Promise<Response> {
     files: body.files,
   });
   if (started.type === "refused") throw new TorenError(started.error.code, started.error.message);
+  if (started.type === "started") deps.log.info("run started", { agent: body.agent, runId: started.runId });
   // Relative to this route, so that a stage path before it stays.
   const location = { location: `runs/${started.runId}` };
   return c.json({ runId: started.runId, agent: body.agent }, started.type === "started" ? 201 : 200, location);
@@ -93,7 +94,7 @@ export async function runEvents(c: Context, deps: HttpDeps): Promise<Response> {
   const page = await readPage(
     deps,
     { ...ref, stream, after: query.after, full: query.full, waitMs: query.wait * 1_000 },
-    c.req.raw.signal,
+    deps.closing === undefined ? c.req.raw.signal : AbortSignal.any([c.req.raw.signal, deps.closing]),
   );
   if (page !== null) return c.json(page);
   if (stream === null) throw unknownRun(ref.runId);

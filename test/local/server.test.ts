@@ -74,6 +74,13 @@ describe("the server on loopback", () => {
     expect(await waiting).toBe("answered");
   });
 
+  test("a list of an agent that was never here is empty; a wrong cursor is refused", async () => {
+    const server = await bench.serve(model);
+    const api = createApi(server.record.url, server.key);
+    expect(await api.list({ agent: "nobody" })).toEqual({ runs: [], next: null });
+    await expect(api.list({ cursor: "garbage" })).rejects.toMatchObject({ code: "request.invalid" });
+  });
+
   test("the same idempotency key is the same run; with another input it is refused", async () => {
     const server = await bench.serve(model);
     const api = createApi(server.record.url, server.key);
