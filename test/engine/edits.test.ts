@@ -56,7 +56,7 @@ async function edited(
   });
   const before = createStack({ database: db.database, agents: first, model });
   const runId = await before.start(AGENT, "x");
-  await before.drive({ agent: AGENT, runId }, { quietMs: 150 });
+  await before.drive({ agent: AGENT, runId });
   before.stop();
   asked.length = 0;
   await db.database.pool.query(
@@ -64,7 +64,7 @@ async function edited(
     [runId],
   );
   const after = createStack({ database: db.database, agents: second, model });
-  const row = await after.drive({ agent: AGENT, runId }, { quietMs: 300 });
+  const row = await after.drive({ agent: AGENT, runId });
   after.stop();
   const { rows } = await db.database.pool.query<{ n: number }>(
     `SELECT count(*)::int AS n FROM agent_${AGENT}.events WHERE run_id = $1 AND type = 'StreamInvalidated'`,
@@ -152,7 +152,7 @@ describe("a prompt changed while its task works (I6)", () => {
     await passTime(db.database, AGENT);
     const continueWith = async (agents: Agents) => {
       const stack = createStack({ database: db.database, agents, model });
-      const row = await stack.drive({ agent: AGENT, runId }, { quietMs: 300 });
+      const row = await stack.drive({ agent: AGENT, runId });
       stack.stop();
       return row;
     };

@@ -6,7 +6,7 @@ import type { ProcessDefinition, RoleDefinition } from "../../shared/ports/agent
 import type { RunRow } from "../../shared/ports/store.ts";
 import { agent, serving } from "../support/agents.ts";
 import { testDatabase } from "../support/database.ts";
-import { createStack, type Stack, type StackOptions } from "../support/stack.ts";
+import { createStack, emptied, type Stack, type StackOptions } from "../support/stack.ts";
 
 export const AGENT = "crew";
 
@@ -22,12 +22,13 @@ export interface EngineTest {
     roles: readonly RoleDefinition[],
     main: ProcessDefinition,
     model: ScriptedModel,
-    quietMs?: number,
   ): Promise<{ row: RunRow | null; runId: string; stack: Stack }>;
   /** Types of a stream's raw events. */
   events(runId: string, streamId: string): Promise<string[]>;
   payloads(runId: string, type: string): Promise<Record<string, unknown>[]>;
   sql<R extends object>(text: string, values?: unknown[]): Promise<R[]>;
+  /** Between tests: stops every stack, and forgets every run. */
+  reset(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -36,14 +37,22 @@ export async function engineTest(): Promise<EngineTest> {
   await migrate(db.database, [AGENT]);
   const sql = async <R extends object>(text: string, values: unknown[] = []): Promise<R[]> =>
     (await db.database.pool.query(text, values)).rows as R[];
-  const stack: EngineTest["stack"] = (roles, main, { generation = 1, ...more }) =>
-    createStack({ database: db.database, agents: serving(agent(AGENT, roles, main), generation), ...more });
+  const stacks: Stack[] = [];
+  const stack: EngineTest["stack"] = (roles, main, { generation = 1, ...more }) => {
+    const made = createStack({
+      database: db.database,
+      agents: serving(agent(AGENT, roles, main), generation),
+      ...more,
+    });
+    stacks.push(made);
+    return made;
+  };
   return {
     stack,
-    run: async (roles, main, model, quietMs = 300) => {
+    run: async (roles, main, model) => {
       const own = stack(roles, main, { model });
       const runId = await own.start(AGENT, "x");
-      const row = await own.drive({ agent: AGENT, runId }, { quietMs });
+      const row = await own.drive({ agent: AGENT, runId });
       own.stop();
       return { row, runId, stack: own };
     },
@@ -62,6 +71,10 @@ export async function engineTest(): Promise<EngineTest> {
         )
       ).map((e) => e.payload),
     sql,
+    reset: async () => {
+      for (const made of stacks.splice(0)) made.stop();
+      await emptied(db.database, AGENT);
+    },
     close: () => db.drop(),
   };
 }

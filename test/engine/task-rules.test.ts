@@ -1,5 +1,5 @@
 // The rules of design §5 on the real engine: what goes wrong in a task, and what becomes of it.
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { createScriptedModel, type Turn } from "../../shared/adapters/model/script.ts";
 import type { ModelRequest } from "../../shared/core/messages.ts";
 import { cancelRun } from "../../shared/engine/cancel-run.ts";
@@ -12,6 +12,7 @@ let t: EngineTest;
 beforeAll(async () => {
   t = await engineTest();
 });
+afterEach(async () => await t.reset());
 afterAll(async () => await t.close());
 
 const MAIN = { kind: "role", role: "main" } as const;
@@ -224,7 +225,7 @@ describe("handing over", () => {
     const roles = [role("main", { tools: [tool("look", () => "seen")] })];
     const short = t.stack(roles, MAIN, { model, remainingMs: () => left });
     const runId = await short.start(AGENT, "x");
-    const driven = short.drive({ agent: AGENT, runId }, { quietMs: 200 });
+    const driven = short.drive({ agent: AGENT, runId });
     await until(() => short.worked.includes("handedOver"));
     short.stop();
     await driven;

@@ -3,7 +3,7 @@ import type { Database } from "../../shared/ports/database.ts";
 import type { RunRow } from "../../shared/ports/store.ts";
 import { serving } from "../support/agents.ts";
 import { type Fate, fate } from "../support/mortal.ts";
-import { createStack, passTime, type Stack } from "../support/stack.ts";
+import { createStack, emptied, passTime, type Stack } from "../support/stack.ts";
 import { AGENT, type Scenario, type World, worldOf } from "./scenarios.ts";
 
 export interface Disturbed {
@@ -24,7 +24,7 @@ export async function disturb(
   scenario: Scenario,
   disturbances: readonly Fate[],
 ): Promise<Disturbed> {
-  await database.pool.query(EMPTY);
+  await emptied(database, AGENT);
   const world = worldOf(scenario);
   const starter = stackOf(database, scenario, world, fate());
   const runId = await starter.start(AGENT, scenario.input);
@@ -44,9 +44,6 @@ export async function disturb(
   }
   return { row, runId, world, writes, died };
 }
-
-/** What a failed row left behind would be worked on by the next one. */
-const EMPTY = `TRUNCATE agent_${AGENT}.runs, agent_${AGENT}.streams, agent_${AGENT}.events, agent_${AGENT}.inbox, agent_${AGENT}.task_specs, agent_${AGENT}.waves, toren_control.queue_messages`;
 
 /** Same output, balanced books, a log without a flaw. Throws what is wrong. */
 export async function expectWhole(

@@ -2,6 +2,7 @@
 // What a worker's death leaves behind is what it wrote; `passTime` ends the leases and visibility times that would run out.
 import { randomUUID } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
+import type { Pool } from "pg";
 import { createPostgresFiles } from "../../shared/adapters/files/postgres.ts";
 import { createModels } from "../../shared/adapters/model/models.ts";
 import { createPostgresQueue } from "../../shared/adapters/queue/postgres.ts";
@@ -35,11 +36,8 @@ export interface Stack {
   readonly deps: EngineDeps;
   readonly fate: Fate;
   start(agent: string, input: Json): Promise<string>;
-  /** Works until the run has ended, the stack is dead, or nothing moves for `quietMs`. */
-  drive(
-    until: { agent: string; runId: string },
-    limits?: { timeoutMs?: number; quietMs?: number },
-  ): Promise<RunRow | null>;
+  /** Works until the run has ended, the stack is dead, or nothing is due within the next seconds. */
+  drive(until: { agent: string; runId: string }, limits?: { timeoutMs?: number }): Promise<RunRow | null>;
   /** Stops taking messages, and its timers. */
   stop(): void;
   /** Each append, in the order they were begun: `stream: events, what becomes of the stream`. */
@@ -75,7 +73,7 @@ export function createStack(options: StackOptions): Stack {
         () => {},
       ),
   };
-  return stackOf(deps, fate, options.remainingMs ?? (() => Number.POSITIVE_INFINITY), appended);
+  return stackOf(deps, fate, options.remainingMs ?? (() => Number.POSITIVE_INFINITY), appended, database.pool);
 }
 
 /** The store, noting each append and plan by the stream that it writes and the events that it holds. */
@@ -96,7 +94,13 @@ const counting = (store: Store, appended: string[]): Store => ({
   },
 });
 
-function stackOf(deps: EngineDeps, fate: Fate, remainingMs: () => number, appended: readonly string[]): Stack {
+function stackOf(
+  deps: EngineDeps,
+  fate: Fate,
+  remainingMs: () => number,
+  appended: readonly string[],
+  pool: Pool,
+): Stack {
   const worked: Worked[] = [];
   const inFlight = new Set<Promise<void>>();
   const stopping = new AbortController();
@@ -117,6 +121,8 @@ function stackOf(deps: EngineDeps, fate: Fate, remainingMs: () => number, append
       await deps.queue.release(message.queue, message.receipt, 5).catch(() => {});
     }
   };
+  const idle = async (agent: string): Promise<boolean> =>
+    (await pool.query<{ idle: boolean }>(idleQuery(agent))).rows[0]?.idle ?? true;
   const receive = async (): Promise<number> => {
     let received = 0;
     for (const queue of QUEUE_NAMES) {
@@ -139,21 +145,16 @@ function stackOf(deps: EngineDeps, fate: Fate, remainingMs: () => number, append
       if (started.type === "refused") throw new Error(started.error.message);
       return started.runId;
     },
-    drive: async ({ agent, runId }, { timeoutMs = 20_000, quietMs = 1_500 } = {}) => {
+    drive: async ({ agent, runId }, { timeoutMs = 25_000 } = {}) => {
       const end = Date.now() + timeoutMs;
-      let moved = Date.now();
       while (!stopped) {
         const received = await orDead(receive(), fate);
         if (received === null) return null;
-        if (received > 0) moved = Date.now();
         const row = await orDead(deps.store.runs.get(agent, runId), fate);
         if (row === null) return null;
-        if (row.endedAt !== null) {
-          await orDead(Promise.all(inFlight), fate);
-          return row;
-        }
+        if (row.endedAt !== null && inFlight.size === 0) return row; // losers hear of the end by their hints
         if (Date.now() > end) throw new Error(`run ${runId} is still ${row.status} after ${timeoutMs} ms`);
-        if (Date.now() - moved > quietMs && inFlight.size === 0) return row;
+        if (received === 0 && inFlight.size === 0 && (await orDead(idle(agent), fate))) return row;
         if (received === 0) {
           await orDead(guard(deps), fate);
           await wait(5);
@@ -168,6 +169,11 @@ function stackOf(deps: EngineDeps, fate: Fate, remainingMs: () => number, append
     },
   };
 }
+
+/** Nobody works, no hint is due, and no clock rings soon: the grace of a ready stream (5 s) is soon. */
+const idleQuery = (agent: string): string => `
+  SELECT NOT EXISTS (SELECT FROM agent_${agent}.streams WHERE status = 'running' OR wake_at < clock_timestamp() + interval '8 s')
+     AND NOT EXISTS (SELECT FROM toren_control.queue_messages WHERE visible_at <= clock_timestamp()) AS idle`;
 
 /** Null when the stack died meanwhile: its promises never settle. */
 async function orDead<T>(promise: Promise<T>, fate: Fate): Promise<T | null> {
@@ -191,4 +197,12 @@ export async function passTime(database: Database, agent: string): Promise<void>
     `UPDATE agent_${agent}.streams SET wake_at = clock_timestamp() - interval '1 s' WHERE wake_at IS NOT NULL AND status IN ('ready', 'running')`,
   );
   await database.pool.query("UPDATE toren_control.queue_messages SET visible_at = clock_timestamp() - interval '1 s'");
+}
+
+/** Forgets every run: what a failed test left behind would be worked on by the next one's stack. */
+export async function emptied(database: Database, agent: string): Promise<void> {
+  const tables = ["runs", "streams", "events", "inbox", "task_specs", "waves", "blobs", "run_files"].map(
+    (table) => `agent_${agent}.${table}`,
+  );
+  await database.pool.query(`TRUNCATE ${tables.join(", ")}, toren_control.queue_messages`);
 }
