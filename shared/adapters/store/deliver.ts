@@ -19,7 +19,7 @@ interface Winner {
 export const createDeliver =
   (pool: Pool, statements: Statements): StreamStore["deliver"] =>
   async (stream, key, fact) => {
-    const stored = toStored(fact as unknown as Json);
+    const stored = toStored(fact);
     const values = [stream.runId, stream.streamId, key, fact.kind, JSON.stringify(stored), GRACE_MS];
     let doubtful: boolean;
     try {

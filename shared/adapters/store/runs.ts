@@ -44,10 +44,12 @@ export function createRuns(pool: Pool, statements: Statements): RunStore {
       const values = [status ?? null, cursor?.place ?? null, cursor?.runId ?? null, limit + 1];
       const pages = await Promise.all(
         // An agent that nobody ever deployed here has no schema to ask.
-        (await agents()).filter((name) => agent === undefined || name === agent).map(async (name) => {
-          const rows = await statements.ask<ListedRow>("list-runs", name, values);
-          return rows.map((row) => ({ agent: name, row }));
-        }),
+        (await agents())
+          .filter((name) => agent === undefined || name === agent)
+          .map(async (name) => {
+            const rows = await statements.ask<ListedRow>("list-runs", name, values);
+            return rows.map((row) => ({ agent: name, row }));
+          }),
       );
       const merged = pages.flat().sort((a, b) => newestFirst(a.row, b.row));
       const shown = merged.slice(0, limit);

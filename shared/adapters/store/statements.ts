@@ -34,7 +34,7 @@ const INT8 = 20;
 /** bigint columns hold counts and sequence numbers: all far below 2^53. */
 const types = {
   getTypeParser: (oid: number, format?: "text" | "binary") =>
-    oid === INT8 ? Number : pg.types.getTypeParser(oid, format as "text"),
+    oid === INT8 ? Number : pg.types.getTypeParser(oid, format),
 };
 
 /** One try. `prepared`: parsed and planned once a connection; only for pools whose planner settings make a cached plan safe. */

@@ -1,0 +1,87 @@
+// The two forms of the append statement and their parameters: a batch that needs nothing but its heads moved has the cheap one.
+import type { Pool } from "pg";
+import { GRACE_MS } from "../../core/limits.ts";
+import type { Next } from "../../ports/store.ts";
+import type { Item } from "./committer.ts";
+import { send } from "./statements.ts";
+
+/** What became of an item. `again`: nothing of it was written, send it anew. */
+export interface Row {
+  readonly ord: number;
+  readonly inbox_seq: number;
+  readonly status: "running" | "parked" | "ready" | "ended";
+  readonly outcome: "ok" | "conflict" | "again";
+  readonly rang: boolean;
+}
+
+/** What an open task of a run that ends is told. */
+const RUN_ENDED = JSON.stringify({ kind: "cancel", code: "task.cancelled", reason: "the run has ended" });
+
+/** True when nothing but the head and the lease moves: then the cheap form of the statement will do. */
+const isPlain = ({ append: a }: Item): boolean =>
+  a.next.type === "run" && (a.lease.wait === null || a.head !== a.lease.head);
+
+/** One try. @throws the driver's own error: then nothing of the batch is written, or all of it, unheard. */
+export async function sendBatch(pool: Pool, agent: string, items: readonly Item[]): Promise<Row[]> {
+  if (!items.every(isPlain)) return send<Row>(pool, "append-full", agent, fullValues(items), true);
+  const written = await send<Pick<Row, "ord" | "inbox_seq">>(pool, "append-plain", agent, plainValues(items), true);
+  const reach = new Map(written.map((row) => [row.ord, row.inbox_seq]));
+  return items.map((_, ord) => ({
+    ord,
+    inbox_seq: reach.get(ord) ?? 0,
+    status: "running",
+    outcome: reach.has(ord) ? "ok" : "conflict",
+    rang: false,
+  }));
+}
+
+/** $1..$6 of both forms. */
+const places = (items: readonly Item[]): unknown[] => {
+  const appends = items.map((item) => item.append);
+  return [
+    appends.map((_, ord) => ord),
+    appends.map((a) => a.lease.stream.runId),
+    appends.map((a) => a.lease.stream.streamId),
+    appends.map((a) => a.head),
+    appends.map((a) => a.lease.epoch),
+    appends.map((a) => a.events.length),
+  ];
+};
+
+const leases = (items: readonly Item[]): number[] => items.map((item) => item.append.lease.leaseMs);
+
+/** The last four of both forms: one entry an event. */
+const eventColumns = (items: readonly Item[]): unknown[] => {
+  const rows = items.flatMap((item, ord) => item.events.map((e, i) => ({ ord, i: i + 1, ...e })));
+  return [rows.map((e) => e.ord), rows.map((e) => e.i), rows.map((e) => e.type), rows.map((e) => e.text)];
+};
+
+const plainValues = (items: readonly Item[]): unknown[] => [
+  ...places(items),
+  items.map((item) => item.append.progress),
+  leases(items),
+  ...eventColumns(items),
+];
+
+function fullValues(items: readonly Item[]): unknown[] {
+  const next = items.map((item) => item.append.next);
+  const of = <T extends Next["type"], V>(type: T, pick: (next: Extract<Next, { type: T }>) => V): (V | null)[] =>
+    next.map((n) => (n.type === type ? pick(n as Extract<Next, { type: T }>) : null));
+  return [
+    ...places(items),
+    next.map((n) => n.type),
+    items.map((item) => item.append.progress),
+    of("release", (n) => n.keepAttempts ?? false),
+    of("park", (n) => n.absorbed),
+    of("park", (n) => n.wait),
+    of("park", (n) => n.wakeAt),
+    of("release", (n) => n.afterMs),
+    of("end", (n) => n.outcome.status),
+    items.map((item) => item.output),
+    items.map((item) => item.error),
+    leases(items),
+    GRACE_MS,
+    RUN_ENDED,
+    ...eventColumns(items),
+  ];
+}
