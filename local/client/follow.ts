@@ -7,8 +7,9 @@ import type { RunJson } from "../../shared/http/run-json.ts";
 import { isEnded, type WaveNames } from "../terminal/tree.ts";
 import type { Api } from "./api.ts";
 
-/** Between two readings of a run whose log grows all the time. */
+/** Between two readings of a run whose log grows all the time; of a large one longer, so that watching it costs the server a fifth of its time at most. */
 const READ_MS = 300;
+const READ_PAUSES = 4;
 /** A server that restarts, or waits for its database, may stay away this long. */
 const PATIENCE_MS = 60_000;
 const RETRY_MS = 1_000;
@@ -36,11 +37,13 @@ export async function followRun(api: Api, runId: string, following: Following): 
       after = page.next;
       noteNames(names, page.events);
       if (page.more) continue;
+      const began = performance.now();
       const run = await current.run(runId);
+      const tookMs = performance.now() - began;
       troubleSince = null;
       following.onRun(run, names);
       if (isEnded(run)) return run;
-      await sleep(READ_MS, undefined, { signal });
+      await sleep(Math.max(READ_MS, READ_PAUSES * tookMs), undefined, { signal });
     } catch (thrown) {
       if (signal.aborted) return null;
       if (!(thrown instanceof TorenError) || !PASSING.has(thrown.code)) throw thrown;

@@ -12,6 +12,7 @@ import { loadAgents } from "../load/load-agents.ts";
 import { prepareState, stateFolderOf } from "../state.ts";
 import { type Mark, mark, styleOf } from "../terminal/style.ts";
 import { oneLine, type Terminal } from "../terminal/terminal.ts";
+import { counted } from "../terminal/units.ts";
 import { type Context, EXIT, subcommand, writeJson } from "./context.ts";
 
 interface Options {
@@ -112,7 +113,7 @@ async function agentFindings(terminal: Terminal, options: Options): Promise<{ fi
     return {
       what: `agent ${agent.name}`,
       state: "ok",
-      found: `${agent.roles.size} roles, ${agent.processes.size} processes; ${models}`,
+      found: `${counted(agent.roles.size, "role")}, ${agent.processes.size === 1 ? "1 process" : `${agent.processes.size} processes`}; ${models}`,
     };
   });
   const broken = problems.map(

@@ -35,7 +35,7 @@ async function tail({ terminal }: Context, typed: string, options: Options): Pro
       if (page === null) break;
       for (const event of page.events) {
         if (options.json) writeJson(terminal, event);
-        else terminal.out.write(`${eventLine(event, style)}\n`);
+        else terminal.out.write(`${eventLine(event, style, terminal.out.size()?.columns ?? null)}\n`);
       }
       after = page.next;
       if (page.ended) return await statusOf(api, runId, options);

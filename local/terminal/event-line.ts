@@ -10,11 +10,14 @@ const STREAM_COLUMNS = 8;
 const TYPE_COLUMNS = 19;
 const TEXT_COLUMNS = 100;
 
-export function eventLine(event: PageEvent, style: Style): string {
+/** `columns`: of the terminal, which no line passes; null: whole. */
+export function eventLine(event: PageEvent, style: Style, columns: number | null): string {
   const time = event.recordedAt.slice(11, 23);
   const stream = event.stream.replace(/^task:/, "").padEnd(STREAM_COLUMNS);
   const type = event.type.padEnd(TYPE_COLUMNS);
-  const detail = detailOf(event.type, event.payload as JsonObject);
+  const whole = detailOf(event.type, event.payload as JsonObject);
+  const room = columns === null ? whole.length : Math.max(10, columns - time.length - stream.length - type.length - 4);
+  const detail = cut(whole, room);
   return `${style.dim(time)}  ${style.cyan(stream)} ${paintOf(event.type, style)(type)} ${detail}`.trimEnd();
 }
 
