@@ -57,9 +57,9 @@ function convert(value: unknown, path: string, above: Set<object>): Json {
       throw new NotJson(path, "a function");
     case "symbol":
       throw new NotJson(path, "a symbol");
+    case "object":
+      return value === null ? null : convertObject(value, path, above);
   }
-  if (value === null) return null;
-  return convertObject(value as object, path, above);
 }
 
 function convertObject(value: object, path: string, above: Set<object>): Json {

@@ -104,6 +104,8 @@ describe("the receipt", () => {
   test("what is cut isn't replayed", () => {
     expect(receipt("start ask answer ask answer cut:4 start")).toMatchObject({ replayed: 1, repaid: 0, modelCalls: 2 });
     expect(receipt("start ask answer cut:2 start")).toMatchObject({ replayed: 0, savedUsd: 0 });
+    expect(receipt("start ask answer cut:3 start").replayed).toBe(0); // the answer itself is cut
+    expect(receipt("start ask answer cut:4 start").replayed).toBe(1);
   });
 
   test("a cut that only waits for a decision cuts nothing", () => {

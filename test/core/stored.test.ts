@@ -65,6 +65,19 @@ describe("toStored and fromStored", () => {
     );
   });
 
+  test("each surrogate that stands alone is escaped, in text and as a key; each pair is left as it is", () => {
+    const all = Array.from({ length: 0x800 }, (_, i) => String.fromCharCode(0xd800 + i));
+    for (const unit of all) {
+      const value = { [unit]: `a${unit}b` };
+      expect([...textsOf(toStored(value))].every((text) => text.isWellFormed())).toBe(true);
+      expect(fromStored(toStored(value))).toEqual(value);
+    }
+    for (const high of all.slice(0, 0x400)) {
+      const pairs = `${high}\uDC00${high}\uDFFF`;
+      expect(toStored(pairs)).toBe(pairs);
+    }
+  });
+
   test("a value without special characters isn't copied", () => {
     const value = { a: [1, "x", { b: null }] };
     expect(toStored(value)).toBe(value);

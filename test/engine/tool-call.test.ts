@@ -93,7 +93,10 @@ describe("a result", () => {
 
   test("c12: 20 MB fail once, with size and limit named, and are not tried again", async () => {
     let ran = 0;
-    const handler = () => "x".repeat(20_000_000 + 0 * ran++);
+    const handler = () => {
+      ran++;
+      return "x".repeat(20_000_000);
+    };
     const large = tool(handler, { retry: { attempts: 5, backoffMs: 10 } });
     expect(await call(large)).toEqual({
       result: expect.stringMatching(`20000002 bytes.*limit of ${PAYLOAD_MAX_BYTES} bytes`),

@@ -102,6 +102,6 @@ test("an unknown format is let be, without a word on the console", () => {
 function sorted(value: Json): Json {
   if (Array.isArray(value)) return value.map(sorted);
   if (value === null || typeof value !== "object") return Object.is(value, -0) ? 0 : value;
-  const entries = Object.entries(value).map(([key, item]) => [key, sorted(item as Json)] as const);
+  const entries = Object.entries(value).map(([key, item]) => [key, sorted(item)] as const);
   return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
 }

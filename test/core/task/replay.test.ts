@@ -176,7 +176,7 @@ describe("I6: a changed question", () => {
   });
 
   test("is seen in the parts of the writer that asked, not of the newest", () => {
-    const raw = [...log.slice(0, 3)];
+    const raw = log.slice(0, 3);
     const other = { ...task, role: { ...role, system: "You rest." } };
     const writer = takeUp(other, raw);
     if (writer === null) throw new Error("nothing was paid");
