@@ -8,6 +8,7 @@ import type { Log } from "../shared/ports/log.ts";
 import type { Laptop } from "./compose.ts";
 import { startGuardianLoop } from "./guardian-loop.ts";
 import { startPump } from "./pump.ts";
+import { guardRejections } from "./rejections.ts";
 import { startWatchdog } from "./watchdog.ts";
 
 export interface Work {
@@ -20,6 +21,7 @@ export function startWork(laptop: Pick<Laptop, "engine" | "database">, log: Log,
   const { engine, database } = laptop;
   const stopping = new AbortController();
   const stop = stopping.signal;
+  guardRejections(log);
   const watchdog = startWatchdog(engine.leaseMs);
   const pump = startPump({
     queue: engine.queue,

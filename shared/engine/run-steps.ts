@@ -4,6 +4,8 @@ import type { RunEvent } from "../core/events.ts";
 import { jsonBytes, NotJson, toJson } from "../core/json.ts";
 import { PAYLOAD_MAX_BYTES, STEP_BACKOFF_MAX_MS, STEP_BACKOFF_MS, STEPS_PARALLEL_MAX } from "../core/limits.ts";
 import type { StepCall } from "../core/workflow/schedule.ts";
+import { asAuthorsCode } from "../core/workflow/window.ts";
+import { authorsSignal } from "./authors-signal.ts";
 import type { EngineDeps } from "./deps.ts";
 
 type StepEnd = Extract<RunEvent, { type: "StepCompleted" | "StepFailed" }>;
@@ -52,13 +54,17 @@ export async function runStep(
   interrupt: AbortSignal,
 ): Promise<StepResult | null> {
   const stop = new AbortController();
-  const signal = AbortSignal.any([interrupt, stop.signal]);
-  const timedOut = deps.sleep(step.timeoutMs, signal).then((): StepResult | null => {
+  const over = AbortSignal.any([interrupt, stop.signal]);
+  const what = `step ${step.name}`;
+  const signal = authorsSignal(what, over);
+  const timedOut = deps.sleep(step.timeoutMs, over).then((): StepResult | null => {
     if (interrupt.aborted) return null;
     return failed(step, "step.timeout", `step ${step.name} did not end within ${step.timeoutMs} ms`);
   });
-  const running = (async (): Promise<StepResult> =>
-    completed(step, await step.fn({ idempotencyKey: step.idempotencyKey, signal })))();
+  const running = asAuthorsCode(
+    what,
+    async (): Promise<StepResult> => completed(step, await step.fn({ idempotencyKey: step.idempotencyKey, signal })),
+  );
   try {
     return await Promise.race([running, timedOut]);
   } catch (thrown) {

@@ -4,7 +4,9 @@ import { messageOf } from "../core/errors.ts";
 import { type Json, jsonBytes, NotJson, toJson } from "../core/json.ts";
 import { PAYLOAD_MAX_BYTES, TOOL_BACKOFF_MAX_MS } from "../core/limits.ts";
 import { badArguments, resultTooLarge, toolFailed, toolTimedOut } from "../core/task/texts.ts";
+import { asAuthorsCode } from "../core/workflow/window.ts";
 import type { ToolContext, ToolDefinition } from "../ports/agents.ts";
+import { authorsSignal } from "./authors-signal.ts";
 import type { EngineDeps } from "./deps.ts";
 
 export interface ToolResult {
@@ -48,10 +50,12 @@ async function runOnce(
   interrupt: AbortSignal,
 ): Promise<Tried | null> {
   const stop = new AbortController();
-  const signal = AbortSignal.any([interrupt, stop.signal]);
-  const running = (async () => recordable(await tool.handler(args, { ...ctx, signal })))();
+  const over = AbortSignal.any([interrupt, stop.signal]);
+  const what = `tool ${tool.name} of task ${ctx.taskId}, run ${ctx.runId}`;
+  const signal = authorsSignal(what, over);
+  const running = asAuthorsCode(what, async () => recordable(await tool.handler(args, { ...ctx, signal })));
   const timedOut = deps
-    .sleep(tool.timeoutMs, signal)
+    .sleep(tool.timeoutMs, over)
     .then(() => (interrupt.aborted ? null : error(toolTimedOut(tool.timeoutMs), true)));
   try {
     return await Promise.race([running, timedOut]);

@@ -20,7 +20,7 @@ import { endingOf, errorOf } from "./ending.ts";
 import type { RunHistory } from "./fold.ts";
 import type { StepRequest } from "./request.ts";
 import { Session } from "./session.ts";
-import { inWorkflow } from "./window.ts";
+import { asAuthorsCode } from "./window.ts";
 
 export type { Decision, Tick, WaveDecision };
 
@@ -78,7 +78,7 @@ export async function advance<I>(execution: Execution<I>, history: RunHistory, t
       session.end({ type: "RunFailed", error: errorOf(e) });
     }
   };
-  await session.window(0, () => void inWorkflow.run(true, body));
+  await session.window(0, () => void asAuthorsCode(`workflow of run ${execution.runId}`, body));
   for (let next = session.next(); next !== undefined; next = session.next()) await session.feed(next);
   return session.conclude();
 }

@@ -2,14 +2,17 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { nextTick } from "node:process";
 
-/** Holds the run's code, and every continuation of it, from its first line on. */
-export const inWorkflow = new AsyncLocalStorage<true>();
+/** What the code of an agent's author runs for, with every continuation of it, from its first line on. */
+const running = new AsyncLocalStorage<string>();
+
+/** Runs code of an agent's author. `what` names it for people: `workflow of run …`. */
+export const asAuthorsCode = <T>(what: string, run: () => T): T => running.run(what, run);
 
 /**
- * For the worker's guard: `process.on("unhandledRejection", (e) => { if (!isWorkflowRejection()) throw e; })`. Node calls the handler in the context of
- * the promise. An author's own promise may reject before anybody awaits it (`const a = helper(ctx); await ctx.sleep(1); await a`): no reason to end the worker.
+ * Whose code this is: what `asAuthorsCode` was told, or null for ours. For the worker's guard (local/rejections.ts): Node asks about an unhandled rejection in
+ * the context that rejected. An author's own promise may reject before anybody awaits it (`const a = helper(ctx); await ctx.sleep(1); await a`).
  */
-export const isWorkflowRejection = (): boolean => inWorkflow.getStore() === true;
+export const authorsCode = (): string | null => running.getStore() ?? null;
 
 /**
  * Resolves when the microtask queue is empty: a tick that is asked for by a microtask. Not setImmediate: then timers and sockets of the author's could slip

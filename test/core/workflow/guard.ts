@@ -1,7 +1,7 @@
 // The worker's guard against rejections of an author's own promises, put before jest's own handlers for the length of a test file.
 import { nextTick } from "node:process";
 import { afterAll, beforeAll } from "@jest/globals";
-import { isWorkflowRejection } from "../../../shared/core/workflow/window.ts";
+import { authorsCode } from "../../../shared/core/workflow/window.ts";
 
 /** Jest's `process` is a copy that hears nothing. Node's own functions belong to the realm of the real one: their constructor makes code that runs there. */
 const realProcess = (): NodeJS.Process =>
@@ -13,7 +13,7 @@ export function guardRejections(): { readonly swallowed: number } {
   const seen = { swallowed: 0 };
   let theirs: NodeJS.UnhandledRejectionListener[] = [];
   const guard: NodeJS.UnhandledRejectionListener = (reason, promise) => {
-    if (isWorkflowRejection()) seen.swallowed++;
+    if (authorsCode() !== null) seen.swallowed++;
     else for (const listener of theirs) listener(reason, promise);
   };
   beforeAll(() => {

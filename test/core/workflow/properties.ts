@@ -214,9 +214,9 @@ export const summary = (): string =>
     .join("\n");
 
 if (import.meta.filename === process.argv[1]) {
-  const { isWorkflowRejection } = await import("../../../shared/core/workflow/window.ts");
+  const { authorsCode } = await import("../../../shared/core/workflow/window.ts");
   process.on("unhandledRejection", (e) => {
-    if (!isWorkflowRejection()) throw e;
+    if (authorsCode() === null) throw e;
     count("rejections that only the guard saw");
   });
   for (const { name, check } of properties) {

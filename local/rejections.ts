@@ -1,0 +1,21 @@
+// Promises that reject while nobody looks. An author's are no reason to end a worker that has other people's runs in it; ours are bugs, and end it.
+import { messageOf } from "../shared/core/errors.ts";
+import { authorsCode } from "../shared/core/workflow/window.ts";
+import type { Log } from "../shared/ports/log.ts";
+
+let log: Log | null = null;
+
+/**
+ * From now on, until the process ends, an unhandled rejection in the code of an agent's author (workflow, tool, step) is logged, and its run goes on:
+ * whoever awaits the promise later still gets the error. Any other ends the process as Node would. Called again, it only logs elsewhere.
+ */
+export function guardRejections(to: Log): void {
+  if (log === null) process.on("unhandledRejection", judge);
+  log = to;
+}
+
+function judge(reason: unknown): void {
+  const where = authorsCode();
+  if (where === null) throw reason instanceof Error ? reason : new Error(`unhandled rejection: ${messageOf(reason)}`);
+  log?.warn("a promise was rejected before anybody awaited it", { where, error: messageOf(reason) });
+}
