@@ -301,20 +301,20 @@ describe("cost", () => {
   const writer = begin(task);
   started(writer);
   const steps = (n: number) => timed(() => Array.from({ length: n }, () => step(writer)));
-  const early = [steps(1_000), steps(1_000)];
-  const short = [...writer.raw];
+  const early = [steps(500), steps(500), steps(500), steps(500)];
+  const short = writer.raw.filter((e) => e.seq <= 4_000); // a thousand steps
   steps(6_000);
-  const late = [steps(1_000), steps(1_000)];
+  const late = [steps(500), steps(500), steps(500), steps(500)];
 
-  test("a resume is linear: five times the steps, not twenty-five times the work", () => {
+  test("a resume is linear: ten times the steps, not a hundred times the work", () => {
     const fold = (raw: readonly Recorded[]): number =>
       timed(() => expect(replay(header, null, task.input, raw).type).toBe("ok"));
-    const least = (raw: readonly Recorded[]) => Math.min(...[0, 0, 0, 0].map(() => fold(raw)));
+    const least = (raw: readonly Recorded[]) => Math.min(...Array.from({ length: 6 }, () => fold(raw)));
     expect(writer.state.steps).toBe(10_000);
-    expect(least(writer.raw) / least(short)).toBeLessThan(12);
+    expect(least(writer.raw) / least(short)).toBeLessThan(40);
   });
 
   test("a step of a long task costs what is new in it", () => {
-    expect(Math.min(...late) / Math.min(...early)).toBeLessThan(3);
+    expect(Math.min(...late) / Math.min(...early)).toBeLessThan(4);
   });
 });
