@@ -143,6 +143,17 @@ describe("normalise", () => {
     expect([...used]).toEqual(["a", "a_2"]);
   });
 
+  test("looks ids up and never walks through them: a step of a long task costs what is new in it", () => {
+    class LookedUp extends Set<string> {
+      override [Symbol.iterator](): never {
+        throw new Error("walked");
+      }
+    }
+    const used = new LookedUp();
+    used.add("a");
+    expect(ids(normalise(answer([use("a"), use("b")]), used))).toEqual(["a_2", "b"]);
+  });
+
   test("c4: both calls run once, and both results reach the model in call order", () => {
     const writer = begin(task);
     started(writer);
