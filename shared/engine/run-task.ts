@@ -87,8 +87,12 @@ async function resume(
   const header = headerOf(role);
   const check = checkOf(role);
   let log = found.log;
+  let held = heldBy(log);
   let replayed = replay(header, check, spec.input, log);
   if (replayed.type === "mismatch") {
+    const told = await takeFacts(deps, hint, writer, held); // before anything waits: a task that needs a decision hears a cancel too
+    if (told.ended !== null) return told.ended;
+    held = told.held;
     const refused = await refuseCut(deps, hint, found, replayed);
     if (refused !== null) return refused;
     const cut = {
@@ -101,7 +105,27 @@ async function resume(
     replayed = replay(header, check, spec.input, log);
     if (replayed.type === "mismatch") throw new Error(`a cut left a contradiction: ${replayed.reason}`);
   }
-  return await loop(taskWork(deps, hint, at, found, role, replayed.state), header, log);
+  return await loop(taskWork(deps, hint, at, found, role, replayed.state), header, log, held);
+}
+
+/** Takes in what the inbox holds (I3): a cancel ends the task, the others say whether it is held. */
+async function takeFacts(
+  deps: EngineDeps,
+  hint: Hint,
+  writer: StreamWriter,
+  before: boolean,
+): Promise<{ readonly ended: Worked | null; readonly held: boolean }> {
+  let held = before;
+  for (const { seq, fact } of await writer.facts()) {
+    if (fact.kind === "cancel") {
+      const ended = await endCancelled(deps, hint, writer, seq, { code: fact.code, message: fact.reason });
+      return { ended, held };
+    }
+    held = fact.kind === "hold" ? true : fact.kind === "claim" ? false : held;
+    const reason = fact.kind === "hold" ? HELD : fact.kind === "claim" ? CLAIMED : "concerns no task";
+    writer.buffer({ type: "FactIgnored", inboxSeq: seq, reason });
+  }
+  return { ended: null, held };
 }
 
 /** Null: the cut may be made. */
@@ -132,21 +156,19 @@ async function refuseCut(
   return "deferred";
 }
 
-async function loop(work: TaskWork, header: Header, log: readonly Recorded<TaskEvent>[]): Promise<Worked> {
+async function loop(
+  work: TaskWork,
+  header: Header,
+  log: readonly Recorded<TaskEvent>[],
+  heldBefore: boolean,
+): Promise<Worked> {
   const { deps, hint, writer, state } = work;
-  let held = heldBy(log);
+  let held = heldBefore;
   let announced = false;
   for (;;) {
-    for (const { seq, fact } of await writer.facts()) {
-      if (fact.kind === "cancel")
-        return await endCancelled(deps, hint, writer, seq, { code: fact.code, message: fact.reason });
-      held = fact.kind === "hold" ? true : fact.kind === "claim" ? false : held;
-      writer.buffer({
-        type: "FactIgnored",
-        inboxSeq: seq,
-        reason: fact.kind === "hold" ? HELD : fact.kind === "claim" ? CLAIMED : "concerns no task",
-      });
-    }
+    const told = await takeFacts(deps, hint, writer, held);
+    if (told.ended !== null) return told.ended;
+    held = told.held;
     if (held) {
       const worked = await park(deps, hint, writer, "claim");
       if (worked === "parked") return worked;
