@@ -16,6 +16,8 @@ export type Disturbance =
 export interface Faults {
   /** False: first come, first served. */
   readonly adverse: boolean;
+  /** Runs of the program at the same time. */
+  readonly runs: number;
   readonly workers: number;
   /** Messages that a worker works on at once. */
   readonly concurrency: number;
@@ -47,6 +49,7 @@ const ROUGH: QueueFaults = { lost: 0.3, doubled: 0.3, delayMs: LEASE_MS, failed:
 /** Nothing goes wrong. */
 export const CALM: Faults = {
   adverse: false,
+  runs: 1,
   workers: 1,
   concurrency: 10,
   invocationMs: Number.POSITIVE_INFINITY,
@@ -73,7 +76,8 @@ const WEATHERS: readonly Faults[] = [
   { ...BASE, answerLost: 0.1, requestLost: 0.03, modelFails: 0.1 },
   { ...BASE, disturbing: 0.02, disturbances: 5, kinds: ["crash"] },
   { ...BASE, disturbing: 0.02, disturbances: 5, kinds: ["pause", "stall"], queue: { ...QUIET, doubled: 0.5 } },
-  { ...BASE, stops: 0.005, invocationMs: 75_000, edits: 0.03 },
+  { ...BASE, edits: 0.03, disturbing: 0.03, disturbances: 5, kinds: ["pause", "stall", "crash"] },
+  { ...BASE, stops: 0.01, disturbances: 5, invocationMs: 75_000, edits: 0.03 },
   {
     ...BASE,
     workers: 3,
@@ -88,13 +92,9 @@ const WEATHERS: readonly Faults[] = [
   },
 ];
 
-export function faultsOf(random: Random): Faults {
+export function faultsOf(random: Random, program: { readonly alone?: boolean }): Faults {
   const weather = random.pick(WEATHERS);
   const cancels = random.chance(0.12) ? 0.004 : 0;
-  const [modelMs, slow, concurrency] = [
-    random.pick([2, 40, 800]),
-    random.pick([0, 0.06, 0.3]),
-    random.pick([1, 3, 10]),
-  ];
-  return { ...weather, cancels, modelMs, slow, concurrency };
+  const [modelMs, slow, concurrency] = [random.pick([2, 40, 800]), random.pick([0, 0.06, 0.3]), random.pick([3, 10])];
+  return { ...weather, runs: program.alone ? 1 : random.pick([1, 1, 2]), cancels, modelMs, slow, concurrency };
 }

@@ -17,6 +17,12 @@ export interface Program {
   readonly name: string;
   readonly editions: number;
   readonly input: Json;
+  /** A question that hangs keeps a worker that has to be alone with it; then one run is enough for two workers. */
+  readonly alone?: boolean;
+  /** Odd editions are alike, and even ones: when nothing but a decision about a cut would go on, the last edit is taken back. */
+  readonly takenBack?: boolean;
+  /** The same place may be asked A, then B, then A again. */
+  readonly wavering?: boolean;
   agent(env: Env): AgentDefinition;
 }
 
@@ -41,15 +47,16 @@ function tools({ owner, outside }: Env): ToolDefinition[] {
 function program(
   name: string,
   run: (ctx: WorkflowCtx<Json>, env: Env) => Promise<Json>,
-  more: { editions?: number; prompt?: (edition: number) => string } = {},
+  more: Partial<Program> & { prompt?: (env: Env) => string } = {},
 ): Program {
-  const { editions = 1, prompt = () => "You work." } = more;
+  const { prompt = () => "You work.", ...rest } = more;
   return {
     name,
-    editions,
+    editions: 1,
     input: "go",
+    ...rest,
     agent: (env) => {
-      const made = role("worker", { tools: tools(env), system: prompt(env.edition) });
+      const made = role("worker", { tools: tools(env), system: prompt(env) });
       const main = workflow<Json>((ctx) => run(ctx, env));
       return { ...agent("sim", [made], main), codeHash: `${name}-${env.edition}` };
     },
@@ -140,16 +147,20 @@ const steps = program("steps with retries", async (ctx, { owner, outside }) => {
   return [...both, again, given];
 });
 
-const timeouts = program("time-outs", async (ctx) => {
-  const slow = await wave(ctx, "slow", [{ id: "a", rounds: [["book"]] }, { id: "never", hang: true }, { id: "b" }], {
-    timeoutMs: 1_500_000,
-    onTaskFailure: "collect",
-  });
-  const alone = await ask(ctx, { id: "never", hang: true }, { timeoutMs: 5_000 }).catch((e: unknown) =>
-    e instanceof TaskFailed ? e.code : "?",
-  );
-  return [slow.results.map((r) => r.output ?? r.error?.split(":")[0] ?? ""), alone];
-});
+const timeouts = program(
+  "time-outs",
+  async (ctx) => {
+    const slow = await wave(ctx, "slow", [{ id: "a", rounds: [["book"]] }, { id: "never", hang: true }, { id: "b" }], {
+      timeoutMs: 1_500_000,
+      onTaskFailure: "collect",
+    });
+    const alone = await ask(ctx, { id: "never", hang: true }, { timeoutMs: 5_000 }).catch((e: unknown) =>
+      e instanceof TaskFailed ? e.code : "?",
+    );
+    return [slow.results.map((r) => r.output ?? r.error?.split(":")[0] ?? ""), alone];
+  },
+  { alone: true },
+);
 
 /** Each edition asks in other words: recorded questions differ, tasks that haven't ended are cut (I6). */
 const prompts = program(
@@ -161,7 +172,35 @@ const prompts = program(
     ]);
     return await ask(ctx, { id: first.results.map((r) => r.output).join("+"), rounds: [["look"]] });
   },
-  { editions: 2, prompt: (edition) => `You work, edition ${edition}.` },
+  { editions: 2, prompt: ({ edition }) => `You work, edition ${edition}.` },
+);
+
+/** An edit that would silently repeat what was posted (I6b): refused until it is taken back. */
+const refused = program(
+  "an edit that is taken back",
+  async (ctx) => {
+    const rounds = [["post"], ["look"], ["book"]];
+    const first = await wave(ctx, "first", [
+      { id: "a", rounds },
+      { id: "b", rounds: [["look"]] },
+      { id: "c", rounds },
+    ]);
+    return await ask(ctx, { id: first.results.map((r) => r.output).join("+"), rounds: [["post"]] });
+  },
+  {
+    editions: 2,
+    takenBack: true,
+    wavering: true,
+    prompt: ({ edition }) => `You work, ${edition % 2}.`,
+  },
+);
+
+/** A prompt that every worker reads differently: each take-over cuts, until the storm limit has it wait (I7). */
+const unstable = program(
+  "an unstable prompt",
+  async (ctx) =>
+    await Promise.all([1, 2].map((n) => ask(ctx, { id: `a${n}`, rounds: [["look"], ["look"], ["look"], ["look"]] }))),
+  { wavering: true, prompt: ({ owner }) => `You work at ${owner}.` },
 );
 
 /** Edits of the workflow: what is claimed, what is new, what is dropped. The output says which edition ended the run. */
@@ -195,5 +234,7 @@ export const PROGRAMS: readonly Program[] = [
   steps,
   timeouts,
   prompts,
+  refused,
+  unstable,
   rewritten,
 ];

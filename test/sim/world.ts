@@ -1,7 +1,7 @@
 // The simulated world: workers, messages, the guardian and what goes wrong, all from one seed. Only the database's clock counts.
 import { TorenError } from "../../shared/core/errors.ts";
 import { GUARDIAN_EVERY_MS, LEASE_MS, NACK_MS, RECEIVES_MAX } from "../../shared/core/limits.ts";
-import { cancelRun } from "../../shared/engine/cancel-run.ts";
+import { cancelRun, resumeRun } from "../../shared/engine/cancel-run.ts";
 import { guard } from "../../shared/engine/guard.ts";
 import { runTask } from "../../shared/engine/run-task.ts";
 import { runTick } from "../../shared/engine/run-tick.ts";
@@ -17,6 +17,7 @@ import { Scheduler, settled } from "./scheduler.ts";
 import { createWorker, SCRIPTED_AGENT, type Surroundings, type Worker } from "./worker.ts";
 
 const CLOCK_OFF_MS = 5 * 60_000;
+const BETWEEN_EDITS_MS = 90_000;
 
 export class World {
   readonly random: Random;
@@ -32,7 +33,7 @@ export class World {
   /** What did: deaths, pauses, edits. */
   readonly events: string[] = [];
   readonly workers: Worker[] = [];
-  runId: string | null = null;
+  readonly #started = new Set<number>();
   edition = 0;
   cancelled = false;
   #disturbances = 0;
@@ -40,6 +41,8 @@ export class World {
   #born = 0;
   #uuids = 0;
   #outage = false;
+  #resuming = false;
+  #takenBackAt = 0;
 
   constructor(seed: number, program: Program, faults: Faults, plants: Plants = {}) {
     this.random = createRandom(seed);
@@ -53,34 +56,37 @@ export class World {
     for (let i = 0; i < faults.workers; i++) this.#spawn();
   }
 
-  get run(): Run | undefined {
-    return this.db.runs.values().next().value;
+  get runs(): Run[] {
+    return [...this.db.runs.values()];
   }
-  /** The run and all of its streams. */
+  /** The runs and all of their streams. */
   get over(): boolean {
-    return [...(this.run?.streams.values() ?? [])].every((s) => s.status === "ended") && this.run !== undefined;
+    if (this.#started.size < this.faults.runs) return false;
+    return this.runs.every((run) => [...run.streams.values()].every((s) => s.status === "ended"));
   }
 
-  /** Starts the run as a client does: again, under its key, until somebody answers. */
-  async start(): Promise<void> {
-    const attempt = async (): Promise<void> => {
-      const [worker] = this.workers;
-      if (worker === undefined || this.runId !== null) return;
-      const request = { agent: SCRIPTED_AGENT, input: this.program.input, idempotencyKey: "once" };
-      const started = await startRun(worker.deps, request).catch((thrown: unknown) => this.#unavailable(thrown));
-      if (started?.type === "refused") this.problems.push(`refused: ${started.error.message}`);
-      else if (started !== undefined) this.runId = started.runId;
-    };
-    for (let tries = 0; this.runId === null && tries < 50; tries++) {
-      const owner = this.workers[0]?.owner;
-      const trying = attempt();
-      let ended = false;
-      void trying.then(() => {
-        ended = true;
-      });
-      await settled();
-      while (!ended && this.workers[0]?.owner === owner) if (!(await this.turn())) break;
-    }
+  /** Starts the runs as clients do: again, under their keys, until somebody answers. */
+  start(): void {
+    for (let n = 0; n < this.faults.runs; n++) this.#start(n);
+  }
+
+  #start(n: number): void {
+    const { deps } = this.random.pick(this.workers);
+    const request = { agent: SCRIPTED_AGENT, input: this.program.input, idempotencyKey: `run ${n}` };
+    startRun(deps, request).then(
+      (started) => {
+        if (started.type === "refused") this.problems.push(`refused: ${started.error.message}`);
+        this.#started.add(n);
+      },
+      (thrown: unknown) => {
+        this.#unavailable(thrown);
+        this.#start(n);
+      },
+    );
+    // A client whom nobody answers asks again as well.
+    void this.scheduler.point("client", `of run ${n} waits`, 15_000).then(() => {
+      if (!this.#started.has(n)) this.#start(n);
+    });
   }
 
   /** One thing happens. False: nothing ever will again. */
@@ -119,14 +125,40 @@ export class World {
     if (this.workers.every((w) => w.edition < this.edition)) this.#spawn();
   }
 
+  /** Nothing but a person's decision would bring the runs on. */
+  #waitsForDecision(): boolean {
+    const open = this.runs.flatMap((run) => [...run.streams.values()]).filter((s) => s.status !== "ended");
+    const waits = open.filter((s) => s.status === "parked" && (s.wait === "cut" || (s.wait === "wave" && !s.wakeAt)));
+    return waits.length === open.length && open.some((s) => s.wait === "cut");
+  }
+
+  /** Somebody takes the last edit back, and has what waits look again until it has gone on. */
+  #takeBack(): void {
+    if (this.scheduler.now < this.#takenBackAt + BETWEEN_EDITS_MS) return;
+    this.#takenBackAt = this.scheduler.now;
+    this.deploy();
+    if (!this.workers.some((w) => w.edition === this.edition && !w.stop.signal.aborted)) this.#spawn();
+    if (this.#resuming) return;
+    this.#resuming = true;
+    const resume = async (): Promise<void> => {
+      while (!this.over) {
+        const { deps } = this.random.pick(this.workers);
+        const asked = this.runs.map(({ record }) => resumeRun(deps, { agent: SCRIPTED_AGENT, runId: record.runId }));
+        for (const one of asked) one.catch((thrown: unknown) => this.#unavailable(thrown));
+        await this.scheduler.point("client", "asks to resume", 10_000);
+      }
+    };
+    void resume();
+  }
+
   /** A user's cancel, from some worker's HTTP side. Repeated until it is heard. */
   cancel(): void {
     this.cancelled = true;
     this.events.push("cancel");
+    const { runId } = this.random.pick(this.runs).record;
     const tell = async (): Promise<void> => {
       const worker = this.random.pick(this.workers);
-      if (this.runId === null) return;
-      const run = { agent: SCRIPTED_AGENT, runId: this.runId, reason: "a user asked" };
+      const run = { agent: SCRIPTED_AGENT, runId, reason: "a user asked" };
       const told = await cancelRun(worker.deps, run).catch((thrown: unknown) => this.#unavailable(thrown));
       if (told === undefined) void tell();
     };
@@ -162,10 +194,12 @@ export class World {
 
   #disturb(): void {
     const { faults, random } = this;
-    if (!faults.adverse || this.run === undefined) return;
-    if (this.edition < this.program.editions - 1 && random.chance(faults.edits)) this.deploy();
+    if (!faults.adverse || this.runs.length === 0) return;
+    const { editions, takenBack } = this.program;
+    if (this.edition < editions - 1 && random.chance(faults.edits)) this.deploy();
+    if (takenBack && this.#waitsForDecision()) this.#takeBack();
     if (faults.cancels > 0 && !this.cancelled && random.chance(faults.cancels)) this.cancel();
-    if (random.chance(faults.stops)) this.#stopGracefully();
+    if (this.#disturbances < faults.disturbances && random.chance(faults.stops)) this.#stopGracefully();
     if (this.#disturbances >= faults.disturbances || !random.chance(faults.disturbing)) return;
     this.#disturbances++;
     const kind = random.pick(faults.kinds);
@@ -210,6 +244,7 @@ export class World {
   #stopGracefully(): void {
     const worker = this.random.pick(this.workers);
     if (worker.stop.signal.aborted) return;
+    this.#disturbances++; // whoever comes to no step boundary in time is counted as dead
     this.#note(`${worker.owner} stops`, () => worker.stop.abort());
     this.#spawn();
     void this.scheduler.point("world", `${worker.owner} is gone`, 60_000).then(() => {

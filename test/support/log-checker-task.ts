@@ -16,8 +16,9 @@ const usesOf = (e: EventDump): string[] => {
   return content.flatMap((part) => (part.type === "toolUse" && part.id !== undefined ? [part.id] : []));
 };
 
-export function checkTask(s: StreamDump): string[] {
-  return [...checkCalls(effectiveEvents(s.events)), ...checkPaid(s.events), ...checkStarts(s.events)];
+export function checkTask(s: StreamDump, wavering: boolean): string[] {
+  const paid = wavering ? [] : checkPaid(s.events);
+  return [...checkCalls(effectiveEvents(s.events)), ...paid, ...checkStarts(s.events)];
 }
 
 /** In the effective log: one answer a question, one result a call, nothing before its cause. */

@@ -47,6 +47,8 @@ export interface WaveDump {
 
 /** What the world outside wrote down by itself. */
 export interface Books {
+  /** The code asked A, then B, then A again: what was cut in between may be paid for again. */
+  readonly wavering?: boolean;
   /** Questions that reached a model. `digest` as `digestOfRequest` gives it. */
   readonly ledger?: readonly { readonly digest: string; readonly answered: boolean; readonly usage: Usage }[];
   readonly effects?: {
@@ -68,12 +70,18 @@ export const effectOf = (tool: string, args: Json): string => digestOf({ tool, a
 
 /** All that is wrong, a line each; none: the log is sound. */
 export function checkLog(dump: readonly RunDump[], books: Books = {}): string[] {
-  return [...dump.flatMap(checkOne), ...checkLedger(dump, books.ledger), ...checkEffects(dump, books.effects)];
+  return [
+    ...dump.flatMap((run) => checkOne(run, books.wavering ?? false)),
+    ...checkLedger(dump, books.ledger),
+    ...checkEffects(dump, books.effects),
+  ];
 }
 
-function checkOne(run: RunDump): string[] {
+function checkOne(run: RunDump, wavering: boolean): string[] {
   const found = run.streams.flatMap((s) =>
-    [...checkStream(s), ...(s.streamId === "run" ? checkRun(run, s) : checkTask(s))].map((w) => `${s.streamId}: ${w}`),
+    [...checkStream(s), ...(s.streamId === "run" ? checkRun(run, s) : checkTask(s, wavering))].map(
+      (w) => `${s.streamId}: ${w}`,
+    ),
   );
   return [...found, ...checkWake(run), ...checkStatus(run)].map((what) => `run ${run.runId}: ${what}`);
 }
