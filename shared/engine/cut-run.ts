@@ -1,6 +1,6 @@
 // A run whose code contradicts its log: the cut, or the refusal of one that would silently repeat an effect (I6b), or the end of a storm (I7).
 
-import { DEFER_MS } from "../core/limits.ts";
+import { CUTS_IN_ONE_ADVANCE_MAX, DEFER_MS } from "../core/limits.ts";
 import { planTick } from "../core/workflow/plan.ts";
 import type { Advance, Outcome } from "../core/workflow/schedule.ts";
 import { cutsByThisGeneration, stormProblem } from "./cut-storm.ts";
@@ -13,14 +13,11 @@ export type CutRun =
   | { readonly type: "cut"; readonly advanced: Advance }
   | { readonly type: "not"; readonly worked: Worked };
 
-/** A cut changes what comes after it, so another may follow in the same advance; each is one event. */
-const CUTS_IN_ONE_ADVANCE_MAX = 1_000;
-
 export async function cutRun(work: TickWork, first: Cut, again: () => Promise<Advance>): Promise<CutRun> {
   const { deps, hint, writer, deployed } = work;
   await writer.flush(); // what was absorbed stands, whatever becomes of the cut
   if (cutsByThisGeneration(work.log, deployed.generation, work.now()) !== null) {
-    await writer.flush({ type: "release", afterMs: DEFER_MS, keepAttempts: true });
+    await writer.flush({ type: "release", afterMs: DEFER_MS });
     await stepBack(deps, hint, stormProblem(first.reason));
     return { type: "not", worked: "deferred" };
   }

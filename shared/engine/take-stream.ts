@@ -1,4 +1,4 @@
-// How a worker comes to write a stream, or leaves it alone: leases (I2), generations (I7), crash loops (design: from three deaths on alone, after
+// How a worker comes to write a stream, or leaves it alone: leases (I2), generations (I7), crash loops (from three deaths on alone, after
 // three deaths alone it fails).
 
 import type { ErrorInfo } from "../core/errors.ts";
@@ -41,7 +41,7 @@ export async function takeStream(deps: EngineDeps, hint: Hint, at: Circumstances
     case "acquired": {
       const { lease } = acquired;
       if (lease.attempts > CRASHES_BEFORE_SOLO && !at.solo) {
-        await giveBack(deps, lease, 0);
+        await giveBack(deps, lease, 0, true);
         await nudge(deps, [hint], { solo: true });
         return not("deferred");
       }
@@ -57,13 +57,16 @@ export async function takeStream(deps: EngineDeps, hint: Hint, at: Circumstances
   }
 }
 
-/** Lets go of a stream that was taken but not written, without calling it progress. */
-export async function giveBack(deps: EngineDeps, lease: Lease, afterMs: number): Promise<void> {
+/**
+ * Lets go of a stream that was taken but not written. `crashing`: it moves to a worker where it is alone, and its count goes with it. Whoever steps back
+ * for another reason has not died: the count starts anew, or a storm's waits would end as a crash loop.
+ */
+export async function giveBack(deps: EngineDeps, lease: Lease, afterMs: number, crashing = false): Promise<void> {
   await deps.store.streams.append({
     lease,
     head: lease.head,
     events: [],
-    next: { type: "release", afterMs, keepAttempts: true },
+    next: { type: "release", afterMs, keepAttempts: crashing },
     progress: false,
   });
 }
