@@ -11,8 +11,9 @@ import {
 } from "../core/limits.ts";
 import type { ModelRequest, ModelResponse } from "../core/messages.ts";
 import { modelResponse } from "../core/messages.ts";
-import type { ModelAnswer, ModelFailure } from "../ports/model.ts";
+import type { Model, ModelAnswer, ModelFailure } from "../ports/model.ts";
 import type { EngineDeps } from "./deps.ts";
+import { linkedTo } from "./linked-signal.ts";
 
 export type Asked =
   | { readonly type: "answered"; readonly response: ModelResponse }
@@ -23,14 +24,33 @@ export type Asked =
 export async function askModel(deps: EngineDeps, request: ModelRequest, interrupt: AbortSignal): Promise<Asked> {
   const resolved = await deps.models.resolve(request.model);
   if (!resolved.ok) return { type: "failed", failure: { error: resolved.error, retryable: false } };
-  const timeOut = AbortSignal.timeout(MODEL_TIMEOUT_MS);
-  const signal = AbortSignal.any([interrupt, timeOut]);
-  const answer = await Promise.race([resolved.model.ask(request, signal), stopped(signal)]); // an adapter may not listen
+  const { answer, late } = await askInTime(resolved.model, request, interrupt);
   if (answer.ok) return recordable(answer.response);
   if (interrupt.aborted) return { type: "interrupted" };
-  if (!timeOut.aborted) return { type: "failed", failure: answer.failure };
+  if (!late) return { type: "failed", failure: answer.failure };
   const message = `The model did not answer within ${MODEL_TIMEOUT_MS / 60_000} minutes.`;
   return { type: "failed", failure: { error: { code: "model.unavailable", message }, retryable: true } };
+}
+
+async function askInTime(
+  model: Model,
+  request: ModelRequest,
+  interrupt: AbortSignal,
+): Promise<{ readonly answer: ModelAnswer; readonly late: boolean }> {
+  const call = linkedTo(interrupt);
+  let late = false;
+  const timer = setTimeout(() => {
+    late = true;
+    call.abort();
+  }, MODEL_TIMEOUT_MS);
+  timer.unref();
+  try {
+    const answer = await Promise.race([model.ask(request, call.signal), stopped(call.signal)]); // an adapter may not listen
+    return { answer, late };
+  } finally {
+    clearTimeout(timer);
+    call.unlink();
+  }
 }
 
 const stopped = (signal: AbortSignal): Promise<ModelAnswer> =>

@@ -7,6 +7,7 @@ import type { StepCall } from "../core/workflow/schedule.ts";
 import { asAuthorsCode } from "../core/workflow/window.ts";
 import { authorsSignal } from "./authors-signal.ts";
 import type { EngineDeps } from "./deps.ts";
+import { linkedTo } from "./linked-signal.ts";
 
 type StepEnd = Extract<RunEvent, { type: "StepCompleted" | "StepFailed" }>;
 
@@ -53,11 +54,10 @@ export async function runStep(
   step: StepCall,
   interrupt: AbortSignal,
 ): Promise<StepResult | null> {
-  const stop = new AbortController();
-  const over = AbortSignal.any([interrupt, stop.signal]);
+  const over = linkedTo(interrupt);
   const what = `step ${step.name}`;
-  const signal = authorsSignal(what, over);
-  const timedOut = deps.sleep(step.timeoutMs, over).then((): StepResult | null => {
+  const signal = authorsSignal(what, over.signal);
+  const timedOut = deps.sleep(step.timeoutMs, over.signal).then((): StepResult | null => {
     if (interrupt.aborted) return null;
     return failed(step, "step.timeout", `step ${step.name} did not end within ${step.timeoutMs} ms`);
   });
@@ -71,7 +71,7 @@ export async function runStep(
     if (interrupt.aborted) return null; // most likely the code's own answer to its signal
     return failed(step, "step.failed", `step ${step.name} failed: ${messageOf(thrown)}`);
   } finally {
-    stop.abort();
+    over.abort();
     running.catch(() => {});
   }
 }

@@ -13,6 +13,7 @@ import { cutRun } from "./cut-run.ts";
 import type { Circumstances, EngineDeps, Worked } from "./deps.ts";
 import { nudge, streamOf } from "./hints.ts";
 import { dueTimes, endRun, finish, handOver, mustHandOver, park } from "./let-go.ts";
+import { linkedTo } from "./linked-signal.ts";
 import { type Steps, startSteps, stepEnd } from "./run-steps.ts";
 import { createStreamWriter, giveUp } from "./stream-writer.ts";
 import { leaveToNewer, takeStream } from "./take-stream.ts";
@@ -83,14 +84,14 @@ async function stirred(work: TickWork, outcome: Advanced & { type: "blocked" }, 
     ...outcome,
     steps: outcome.steps.filter((s) => !steps.running.has(s.seq) && (s.retryAt ?? 0) > now),
   });
-  const stop = new AbortController();
+  const clock = linkedTo(writer.interrupt);
   const waited: Promise<void>[] = [...steps.running.values(), writer.heard()];
   if (later.length > 0) {
     const ms = Math.min(TOOL_TIMEOUT_MAX_MS, Math.max(0, Math.min(...later) - now));
-    waited.push(deps.sleep(ms, AbortSignal.any([writer.interrupt, stop.signal])));
+    waited.push(deps.sleep(ms, clock.signal));
   }
   await Promise.race(waited);
-  stop.abort();
+  clock.abort();
 }
 
 const advanceOnce = (work: TickWork, execution: Execution<Json>): Promise<Advance> =>

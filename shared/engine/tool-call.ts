@@ -8,6 +8,7 @@ import { asAuthorsCode } from "../core/workflow/window.ts";
 import type { ToolContext, ToolDefinition } from "../ports/agents.ts";
 import { authorsSignal } from "./authors-signal.ts";
 import type { EngineDeps } from "./deps.ts";
+import { linkedTo } from "./linked-signal.ts";
 
 export interface ToolResult {
   readonly result: Json;
@@ -49,13 +50,12 @@ async function runOnce(
   ctx: Omit<ToolContext, "signal">,
   interrupt: AbortSignal,
 ): Promise<Tried | null> {
-  const stop = new AbortController();
-  const over = AbortSignal.any([interrupt, stop.signal]);
+  const over = linkedTo(interrupt);
   const what = `tool ${tool.name} of task ${ctx.taskId}, run ${ctx.runId}`;
-  const signal = authorsSignal(what, over);
+  const signal = authorsSignal(what, over.signal);
   const running = asAuthorsCode(what, async () => recordable(await tool.handler(args, { ...ctx, signal })));
   const timedOut = deps
-    .sleep(tool.timeoutMs, over)
+    .sleep(tool.timeoutMs, over.signal)
     .then(() => (interrupt.aborted ? null : error(toolTimedOut(tool.timeoutMs), true)));
   try {
     return await Promise.race([running, timedOut]);
@@ -63,7 +63,7 @@ async function runOnce(
     if (interrupt.aborted) return null; // most likely the handler's own answer to its signal
     return error(toolFailed(messageOf(thrown)), true);
   } finally {
-    stop.abort(); // ends the time-out's timer; a handler that goes on regardless is told once more
+    over.abort(); // ends the time-out's timer; a handler that goes on regardless is told once more
     running.catch(() => {});
   }
 }

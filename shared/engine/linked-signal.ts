@@ -1,0 +1,23 @@
+// The signal of one effect, out of the signal of the writer that outlives it. A task may take ten thousand steps under one writer, so an effect leaves
+// nothing on its writer's signal: AbortSignal.any leaves an entry a call, and an AbortSignal.timeout that somebody listens to stays for its whole length.
+
+export interface LinkedSignal {
+  /** Aborts with the outer signal, until `unlink`; and by `abort`. */
+  readonly signal: AbortSignal;
+  /** The effect is to end now. Unlinks too. */
+  abort(): void;
+  /** The effect is over: whatever becomes of the outer signal concerns it no more. */
+  unlink(): void;
+}
+
+export function linkedTo(outer: AbortSignal): LinkedSignal {
+  const own = new AbortController();
+  const unlink = (): void => outer.removeEventListener("abort", abort);
+  const abort = (): void => {
+    unlink();
+    own.abort(outer.reason);
+  };
+  if (outer.aborted) abort();
+  else outer.addEventListener("abort", abort, { once: true });
+  return { signal: own.signal, abort, unlink };
+}
