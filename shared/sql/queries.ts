@@ -233,7 +233,7 @@ SELECT inbox_seq, nudge FROM moved
 `,
   due: `
 WITH due AS MATERIALIZED (
-  SELECT run_id, stream_id FROM :agent.streams WHERE wake_at <= clock_timestamp() ORDER BY wake_at LIMIT $1::int FOR UPDATE SKIP LOCKED
+  SELECT run_id, stream_id FROM :agent.streams WHERE wake_at <= statement_timestamp() ORDER BY wake_at LIMIT $1::int FOR UPDATE SKIP LOCKED
 )
 UPDATE :agent.streams s SET
   wake_at = CASE WHEN s.status = 'running' AND s.lease_until > clock_timestamp() THEN s.lease_until ELSE clock_timestamp() + $2::int * interval '1 ms' END
