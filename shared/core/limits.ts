@@ -73,6 +73,8 @@ export const READ_RESULT_CHARS = 64_000;
 export const SEARCH_TURN_CHARS = 256 * 1024;
 /** A longer line is searched in parts. */
 export const SEARCH_LINE_CHARS = 8_000;
+/** Decoded text of attached files kept in a worker, all runs together: some 128 MB of a heap at most, and a researcher reads the same documents at every step. */
+export const FILE_TEXTS_KEPT_CHARS = 64 * 1024 * 1024;
 /** How long an agent's modules may take to load (they can await at their top level). */
 export const AGENT_LOAD_MS = 30_000;
 /** Bundles of agents that nobody has loaded for so long are deleted. */
@@ -94,6 +96,8 @@ export const PAUSES_MAX = 10;
 /** Cuts of one stream by one generation in CUT_STORM_WINDOW_MS; one more is a digest that isn't stable (I7). */
 export const CUT_STORM_CUTS = 3;
 export const CUT_STORM_WINDOW_MS = 5 * 60_000;
+/** A cut changes what comes after it, so another may follow in the same advance; each is one event. More of them is a workflow that never agrees with its log. */
+export const CUTS_IN_ONE_ADVANCE_MAX = 1_000;
 /** Acquisitions without progress after which a stream runs alone in its worker, and deaths alone after which it fails. */
 export const CRASHES_BEFORE_SOLO = 3;
 export const CRASHES_ALONE_MAX = 3;

@@ -1,4 +1,4 @@
-// What a run's model calls came to: usage, cost, and the receipt of what was replayed instead of paid. A fold of call events, response-free.
+// What a run's model calls came to: usage, cost, and the receipt of what was replayed instead of paid (I5). A fold of call events, response-free.
 import { type RawEvent, TERMINAL } from "./events.ts";
 import { addUsage, NO_USAGE, totalTokens, type Usage } from "./messages.ts";
 

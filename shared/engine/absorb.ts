@@ -34,7 +34,7 @@ export const perhapsDecided = ({ plans, over }: RunHistory): number[] =>
     .map((plan) => plan.wave);
 
 /**
- * All outcomes in one query (design §4 ◆). A wave that was cut, or is over, concerns nobody: its fact is absorbed all the same. Whether a failure ends
+ * All outcomes in one query. A wave that was cut, or is over, concerns nobody: its fact is absorbed all the same. Whether a failure ends
  * it is read from the outcomes, not from the fact: a plan that claims a failed task gets no fact.
  */
 async function settleWave(work: TickWork, wave: number, inboxSeq: number | null): Promise<void> {

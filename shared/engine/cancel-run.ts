@@ -1,4 +1,4 @@
-// Cancelling is a fact (design: the writer aborts, records what it knows, and ends the stream itself). The run's writer cancels its tasks.
+// Cancelling is a fact (I3: the writer aborts, records what it knows, and ends the stream itself). The run's writer cancels its tasks.
 import type { ErrorInfo } from "../core/errors.ts";
 import type { EngineDeps } from "./deps.ts";
 import { nudge } from "./hints.ts";

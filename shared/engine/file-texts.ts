@@ -1,12 +1,11 @@
 // The files of a run as a tool's handler sees them. Text is kept for a while: a researcher reads the same documents at every step.
 import { TorenError } from "../core/errors.ts";
+import { FILE_TEXTS_KEPT_CHARS } from "../core/limits.ts";
 import { decodeText } from "../core/text-files.ts";
 import type { ToolContext } from "../ports/agents.ts";
 import type { FileInfo } from "../ports/files.ts";
 import type { EngineDeps } from "./deps.ts";
 
-/** Characters of decoded text kept in a worker, all runs together. */
-const CACHED_CHARACTERS_MAX = 64 * 1024 * 1024;
 const texts = new Map<string, string>();
 let cached = 0;
 
@@ -40,7 +39,7 @@ function remember(id: string, text: string): void {
   texts.set(id, text);
   cached += text.length;
   for (const [old, dropped] of texts) {
-    if (cached <= CACHED_CHARACTERS_MAX) return;
+    if (cached <= FILE_TEXTS_KEPT_CHARS) return;
     texts.delete(old);
     cached -= dropped.length;
   }

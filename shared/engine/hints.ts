@@ -1,4 +1,5 @@
 // The messages that work travels by (I9). Losing one costs time, never truth: the stream's clock brings the guardian.
+import { QUEUE_DELAY_MAX_MS } from "../core/limits.ts";
 import type { Hint, Outgoing, QueueName } from "../ports/queue.ts";
 import type { EngineDeps } from "./deps.ts";
 
@@ -15,9 +16,6 @@ export const hintOf = (agent: string, runId: string, streamId: string): Hint => 
   runId,
   taskId: streamId === "run" ? null : streamId.slice("task:".length),
 });
-
-/** Longest delay of a message, as SQS has it; later times are the guardian's. */
-const DELAY_MAX_MS = 15 * 60_000;
 
 function outgoing(hint: Hint, how: { solo?: boolean; delayMs?: number; mark?: string }): Outgoing {
   const queue: QueueName = how.solo ? "tasks-solo" : hint.taskId === null ? "ticks" : "tasks-short";
@@ -39,8 +37,8 @@ export async function nudgeLater(deps: Pick<EngineDeps, "queue">, hint: Hint, de
   await deps.queue.send([outgoing(hint, { delayMs, mark: "-deferred" })]);
 }
 
-/** A hint for a due time, exact to about a second; without it the guardian's next pass would bring it. */
+/** A hint for a due time, exact to about a second. Without it, and for times that no queue delays to, the guardian's pass brings it. */
 export async function nudgeAt(deps: Pick<EngineDeps, "queue">, hint: Hint, dueAt: number, now: number): Promise<void> {
   const delayMs = Math.max(0, Math.ceil(dueAt - now));
-  if (delayMs <= DELAY_MAX_MS) await deps.queue.send([outgoing(hint, { delayMs, mark: `-at-${dueAt}` })]);
+  if (delayMs <= QUEUE_DELAY_MAX_MS) await deps.queue.send([outgoing(hint, { delayMs, mark: `-at-${dueAt}` })]);
 }

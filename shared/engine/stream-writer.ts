@@ -5,6 +5,7 @@ import type { InboxItem } from "../core/events.ts";
 import { GRACE_MS } from "../core/limits.ts";
 import type { Appended, Lease, NewEvent, Next, Plan, Planned } from "../ports/store.ts";
 import type { EngineDeps, Worked } from "./deps.ts";
+import { watchInbox } from "./inbox-watch.ts";
 
 /** Somebody else has the stream. Its former writer stops without a word: whatever it would say is refused (I12). */
 export class LeaseLost extends Error {
@@ -42,31 +43,13 @@ export interface StreamWriter {
 
 export function createStreamWriter(deps: EngineDeps, lease: Lease, head: number, cursor: number): StreamWriter {
   const { streams } = deps.store;
+  const inbox = watchInbox(streams, lease, cursor);
+  const { interrupt } = inbox;
   let buffered: Event[] = [];
-  let absorbed = cursor;
-  let inboxSeq = lease.inboxSeq;
   let lost = false;
-  let peeked = cursor;
-  const interrupt = new AbortController();
-  let wake: () => void = () => {};
-
-  /** Facts may wait until the writer asks for them, but for a cancel: that one is looked for at once. */
-  const heard = (reach: number): void => {
-    inboxSeq = Math.max(inboxSeq, reach);
-    if (inboxSeq > absorbed) wake();
-    if (inboxSeq <= Math.max(absorbed, peeked)) return;
-    const from = Math.max(absorbed, peeked);
-    peeked = inboxSeq;
-    streams.readInbox(lease.stream, from).then(
-      (items) => items.some((item) => item.fact.kind === "cancel") && interrupt.abort(),
-      () => {
-        peeked = Math.min(peeked, from); // looked at again with the next beat: a call that hangs comes to no next step
-      },
-    );
-  };
   const release = deps.keeper.hold({
     lease,
-    onInbox: heard,
+    onInbox: inbox.reached,
     onLost: () => {
       lost = true;
       interrupt.abort();
@@ -78,9 +61,18 @@ export function createStreamWriter(deps: EngineDeps, lease: Lease, head: number,
     buffered = [];
     return events;
   };
+  const written = <T extends { readonly type: "ok"; readonly head: number; readonly inboxSeq: number }>(
+    answer: T | { readonly type: "conflict" },
+  ): T => {
+    if (answer.type === "conflict") throw new LeaseLost();
+    head = answer.head;
+    inbox.reached(answer.inboxSeq);
+    return answer;
+  };
 
   return {
     lease,
+    interrupt: interrupt.signal,
     get head() {
       return head;
     },
@@ -88,45 +80,26 @@ export function createStreamWriter(deps: EngineDeps, lease: Lease, head: number,
       return head + buffered.length + 1;
     },
     get absorbed() {
-      return absorbed;
-    },
-    get interrupt() {
-      return interrupt.signal;
+      return inbox.absorbed;
     },
     buffer: (event) => {
       buffered.push(event);
-      if (typeof event.inboxSeq === "number") absorbed = Math.max(absorbed, event.inboxSeq);
+      if (typeof event.inboxSeq === "number") inbox.absorb(event.inboxSeq);
       return head + buffered.length;
     },
     flush: async (next = { type: "run" }) => {
       const progress = buffered.some((e) => e.type.endsWith("Completed"));
       const events = take();
       if (events.length === 0 && next.type === "run")
-        return { type: "ok", head, inboxSeq, status: "running", rang: false };
-      const appended = await streams.append({ lease, head, events, next, progress });
-      if (appended.type === "conflict") throw new LeaseLost();
-      head = appended.head;
-      heard(appended.inboxSeq);
-      return appended;
+        return { type: "ok", head, inboxSeq: inbox.reach, status: "running", rang: false };
+      return written(await streams.append({ lease, head, events, next, progress }));
     },
-    plan: async (waves) => {
-      const planned = await streams.plan({ lease, head, events: take(), waves });
-      if (planned.type === "conflict") throw new LeaseLost();
-      head = planned.head;
-      heard(planned.inboxSeq);
-      return planned;
-    },
+    plan: async (waves) => written(await streams.plan({ lease, head, events: take(), waves })),
     facts: async () => {
       if (lost) throw new LeaseLost();
-      if (inboxSeq <= absorbed) return [];
-      return await streams.readInbox(lease.stream, absorbed);
+      return await inbox.waiting();
     },
-    heard: () =>
-      new Promise((resolve) => {
-        wake = resolve;
-        interrupt.signal.addEventListener("abort", () => resolve(), { once: true });
-        if (inboxSeq > absorbed || interrupt.signal.aborted) resolve();
-      }),
+    heard: inbox.heard,
     drop: () => {
       buffered = [];
     },

@@ -49,7 +49,13 @@ export interface RoleDefinition {
 
 export type ProcessDefinition =
   /** A workflow's code. */
-  | { readonly kind: "workflow"; readonly run: WorkflowFn; parseInput(input: Json): { readonly ok: true; readonly input: Json } | { readonly ok: false; readonly message: string } }
+  | {
+      readonly kind: "workflow";
+      readonly run: WorkflowFn;
+      parseInput(
+        input: Json,
+      ): { readonly ok: true; readonly input: Json } | { readonly ok: false; readonly message: string };
+    }
   /** An agent with one role and no workflow: the run is one task. */
   | { readonly kind: "role"; readonly role: string };
 

@@ -9,7 +9,9 @@ export interface ModelFailure {
   readonly retryAfterMs?: number;
 }
 
-export type ModelAnswer = { readonly ok: true; readonly response: ModelResponse } | { readonly ok: false; readonly failure: ModelFailure };
+export type ModelAnswer =
+  | { readonly ok: true; readonly response: ModelResponse }
+  | { readonly ok: false; readonly failure: ModelFailure };
 
 export interface Model {
   /** Asks once. Never rejects, but for a bug; an abort answers as a retryable failure. */
@@ -27,7 +29,9 @@ export interface Price {
 
 export interface Models {
   /** The model under `provider/name`, or what is wrong with the name or its settings (`model.unknown`, `model.auth`). Loads a provider's SDK at first use. */
-  resolve(name: string): Promise<{ readonly ok: true; readonly model: Model } | { readonly ok: false; readonly error: ErrorInfo }>;
+  resolve(
+    name: string,
+  ): Promise<{ readonly ok: true; readonly model: Model } | { readonly ok: false; readonly error: ErrorInfo }>;
   /** Null: unknown, and shown as unknown, never as zero. */
   price(name: string): Price | null;
 }

@@ -54,7 +54,9 @@ export type Next =
   | { readonly type: "end"; readonly outcome: Outcome };
 
 /** How a stream ends; for the run's own stream it becomes the run's status and output. `cancelled` and `failed` carry an error. */
-export type Outcome = { readonly status: "completed"; readonly output: Json } | { readonly status: "failed" | "cancelled"; readonly error: { code: string; message: string } };
+export type Outcome =
+  | { readonly status: "completed"; readonly output: Json }
+  | { readonly status: "failed" | "cancelled"; readonly error: { code: string; message: string } };
 
 export interface Append {
   readonly lease: Lease;
@@ -67,7 +69,13 @@ export interface Append {
 
 export type Appended =
   /** `status`: running after a refused park, else what `next` asked for. `rang`: this append settled a wave, its run wants a tick. */
-  | { readonly type: "ok"; readonly head: number; readonly inboxSeq: number; readonly status: "running" | "parked" | "ready" | "ended"; readonly rang: boolean }
+  | {
+      readonly type: "ok";
+      readonly head: number;
+      readonly inboxSeq: number;
+      readonly status: "running" | "parked" | "ready" | "ended";
+      readonly rang: boolean;
+    }
   /** Another writer has the stream: whoever got this is a zombie and stops without a word (I12). */
   | { readonly type: "conflict" };
 
@@ -106,7 +114,10 @@ export type Delivered =
 /** Streams: one writer each, fed by appends of its own and facts of others. */
 export interface StreamStore {
   /** Takes the lease of a stream that nobody holds. The same `owner` asking again gets the same epoch (a lost acknowledgement). */
-  acquire(stream: StreamRef, as: { owner: string; generation: number; leaseMs: number; solo: boolean }): Promise<Acquired>;
+  acquire(
+    stream: StreamRef,
+    as: { owner: string; generation: number; leaseMs: number; solo: boolean },
+  ): Promise<Acquired>;
   /**
    * One atomic append (I2). At most one may be outstanding per stream; concurrent ones of many streams share a statement. A task's `end` settles it; the
    * run's own `end` cancels its open tasks by a fact. @throws TorenError `payload.too_large`: nothing is written then.
@@ -117,7 +128,10 @@ export interface StreamStore {
   /** Idempotent by key: the first fact under a key wins. Order of `seq` is the order of commits, without a gap. */
   deliver(stream: StreamRef, key: string, fact: Fact): Promise<Delivered>;
   /** Renews leases, in one statement per agent; returns for each whether it is still held, and how far its inbox reaches. */
-  renew(leases: readonly Lease[], leaseMs: number): Promise<readonly { readonly held: boolean; readonly inboxSeq: number; readonly now: number }[]>;
+  renew(
+    leases: readonly Lease[],
+    leaseMs: number,
+  ): Promise<readonly { readonly held: boolean; readonly inboxSeq: number; readonly now: number }[]>;
   /** The raw log after `after`, in order; at most `limit` events of it if given. Blobs are resolved. */
   read(stream: StreamRef, after: number, limit?: number): Promise<RawEvent[]>;
   readInbox(stream: StreamRef, after: number): Promise<InboxItem[]>;
@@ -161,7 +175,15 @@ export interface RunRow {
   readonly createdAt: number;
   readonly endedAt: number | null;
 }
-export type RunStatus = "created" | "running" | "waitingCut" | "waitingTimer" | "waitingRetry" | "completed" | "failed" | "cancelled";
+export type RunStatus =
+  | "created"
+  | "running"
+  | "waitingCut"
+  | "waitingTimer"
+  | "waitingRetry"
+  | "completed"
+  | "failed"
+  | "cancelled";
 
 export interface StreamRow {
   readonly streamId: string;
@@ -192,12 +214,19 @@ export interface NewRun {
 /** Runs: created once, read by people. */
 export interface RunStore {
   /** Run row, run stream and RunCreated in one statement. With an idempotency key already used: the run of then, and whether its request was the same. */
-  create(run: NewRun): Promise<{ readonly type: "created" | "existing"; readonly runId: string; readonly same: boolean }>;
+  create(
+    run: NewRun,
+  ): Promise<{ readonly type: "created" | "existing"; readonly runId: string; readonly same: boolean }>;
   get(agent: string, runId: string): Promise<RunRow | null>;
   /** The agent that a run belongs to, when only its id is known. */
   agentOf(runId: string): Promise<string | null>;
   /** Newest first. `before` is the cursor of the page before. */
-  list(filter: { agent?: string; status?: RunStatus; before?: string; limit: number }): Promise<{ runs: RunRow[]; next: string | null }>;
+  list(filter: {
+    agent?: string;
+    status?: RunStatus;
+    before?: string;
+    limit: number;
+  }): Promise<{ runs: RunRow[]; next: string | null }>;
   streams(agent: string, runId: string): Promise<StreamRow[]>;
   /** Events of all streams of a run that concern calls and cuts, without responses and results: enough for usage, cost and the receipt. */
   callEvents(agent: string, runId: string): Promise<{ streamId: string; event: RawEvent }[]>;
@@ -208,9 +237,17 @@ export interface RunStore {
 /** What nobody's work is: stalled streams, due times, forgotten ones. */
 export interface Watch {
   /** Streams whose clock is due, moved on in the same statement. Live leases are only corrected, and not returned. */
-  due(agent: string, limit: number, backOffMs: number): Promise<{ runId: string; streamId: string; attempts: number; soloAttempts: number }[]>;
+  due(
+    agent: string,
+    limit: number,
+    backOffMs: number,
+  ): Promise<{ runId: string; streamId: string; attempts: number; soloAttempts: number }[]>;
   /** Parked streams with facts nobody absorbed or without a recorded wait (I10), made ready; a page at a time. */
-  audit(agent: string, after: string | null, limit: number): Promise<{ fixed: { runId: string; streamId: string }[]; next: string | null }>;
+  audit(
+    agent: string,
+    after: string | null,
+    limit: number,
+  ): Promise<{ fixed: { runId: string; streamId: string }[]; next: string | null }>;
   /** Notes why a writer stepped back, and sets when the guardian looks again. Never touches a lease of somebody else. */
   defer(stream: StreamRef, problem: { code: string; message: string }, afterMs: number): Promise<void>;
 }

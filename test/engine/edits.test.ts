@@ -1,4 +1,4 @@
-// The worked examples of design §6 on a real Postgres: what an edit costs, in model calls.
+// The worked examples of docs/explanation/replay-and-cuts.md on a real Postgres: what an edit costs, in model calls.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createScriptedModel } from "../../shared/adapters/model/script.ts";
 import { migrate } from "../../shared/adapters/store/migrate.ts";
@@ -98,7 +98,7 @@ describe("an edit in the middle of a run (I6)", () => {
           )
         ).results.map((r) => r.output ?? null);
       const notes = await research(["a", "b"]);
-      await null;
+      await Promise.resolve();
       const text = await c.ask("writer", { notes, style: "brief" });
       await c.sleep(PUBLISH_MS);
       return text;

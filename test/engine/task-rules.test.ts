@@ -1,4 +1,4 @@
-// The rules of design §5 on the real engine: what goes wrong in a task, and what becomes of it.
+// The rules of tasks on the real engine: what goes wrong in a task, and what becomes of it.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { createScriptedModel, type Turn } from "../../shared/adapters/model/script.ts";
 import type { ModelRequest } from "../../shared/core/messages.ts";

@@ -1,4 +1,4 @@
-// The store on Postgres (design §4). One committer per agent schema and worker; everything else asks as it needs. Twin: the simulation's, in test/sim.
+// The store on Postgres. One committer per agent schema and worker; everything else asks as it needs. Twin: the simulation's, in test/sim.
 import type { Database } from "../../ports/database.ts";
 import type { Store } from "../../ports/store.ts";
 import { createRuns } from "./runs.ts";

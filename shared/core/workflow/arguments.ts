@@ -2,7 +2,6 @@
 import { TorenError } from "../errors.ts";
 import { type Json, NotJson, toJson } from "../json.ts";
 import { TIME_MAX_MS, WAVE_TASKS_MAX } from "../limits.ts";
-import type { StepOptions, TaskSpec, WaveOptions } from "./context.ts";
 import {
   type Request,
   type StepFn,
@@ -11,6 +10,26 @@ import {
   taskRequest,
   type WaveRequest,
 } from "./request.ts";
+
+/** A task to be: which role works on what. */
+export interface TaskSpec {
+  readonly role: string;
+  readonly input: Json;
+}
+
+export interface WaveOptions {
+  /** `fail` (default): the first failed task ends the wave, which rejects with WaveFailed. `collect`: all are waited for, failures are results. */
+  readonly onTaskFailure?: "fail" | "collect";
+  /** From planning on; tasks that haven't ended by then fail with `task.timeout`. Default: none. */
+  readonly timeoutMs?: number;
+}
+
+export interface StepOptions {
+  /** Tries in all, with a growing pause between them. Default 3. */
+  readonly attempts?: number;
+  /** For each try. Default 5 minutes. */
+  readonly timeoutMs?: number;
+}
 
 const bad = (message: string): TorenError => new TorenError("workflow.bad_argument", message);
 

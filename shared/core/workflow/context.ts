@@ -5,14 +5,11 @@ import { TorenError } from "../errors.ts";
 import type { TaskOutcome as RecordedOutcome, RunEvent } from "../events.ts";
 import { type Json, toJson } from "../json.ts";
 import { STEP_ATTEMPTS_DEFAULT, STEP_TIMEOUT_MS } from "../limits.ts";
+import type { StepOptions, TaskSpec, WaveOptions } from "./arguments.ts";
 import * as args from "./arguments.ts";
 import type { Request } from "./request.ts";
 
-/** A task to be: which role works on what. */
-export interface TaskSpec {
-  readonly role: string;
-  readonly input: Json;
-}
+export type { StepOptions, TaskSpec, WaveOptions };
 
 /** How a task ended. `error` reads `code: what happened`; `task.timeout` and `task.cancelled` are among the codes. */
 export type TaskOutcome<T> = { readonly taskId: string } & (
@@ -24,20 +21,6 @@ export type TaskOutcome<T> = { readonly taskId: string } & (
 export interface WaveResult<T> {
   readonly name: string;
   readonly results: TaskOutcome<T>[];
-}
-
-export interface WaveOptions {
-  /** `fail` (default): the first failed task ends the wave, which rejects with WaveFailed. `collect`: all are waited for, failures are results. */
-  readonly onTaskFailure?: "fail" | "collect";
-  /** From planning on; tasks that haven't ended by then fail with `task.timeout`. Default: none. */
-  readonly timeoutMs?: number;
-}
-
-export interface StepOptions {
-  /** Tries in all, with a growing pause between them. Default 3. */
-  readonly attempts?: number;
-  /** For each try. Default 5 minutes. */
-  readonly timeoutMs?: number;
 }
 
 /**

@@ -1,9 +1,9 @@
 // What a new operation is recorded as: the values that its tick gives it (a time, a random number, a due time, a key). Recorded before anybody sees them.
 import { hash } from "../digest.ts";
 import type { RunEvent } from "../events.ts";
+import { canonical } from "../json.ts";
 import type { Ending } from "./ending.ts";
 import type { RunHistory } from "./fold.ts";
-import { stepKey } from "./plan.ts";
 import type { Request, TaskRequest } from "./request.ts";
 
 /** The world as the tick sees it. */
@@ -47,6 +47,10 @@ export interface Known {
   readonly dueAt: number | null;
   readonly idempotencyKey: string;
 }
+
+/** The same for the same step through retries, resumes and cuts: by its name, and the how-manieth effective step of that name it is. */
+export const stepKey = (runId: string, name: string, nth: number): string =>
+  hash(canonical([runId, "step", name, nth]));
 
 export interface Decider {
   /** Decides an operation of the window `after`. */

@@ -4,18 +4,13 @@
 // C2  Then content, in creation order, over every cut plan. Each pass is finished before the next begins.
 // C3  A task is claimed at most once while its claim stands: `taken` holds those of every effective plan.
 // C4  What one plan doesn't claim a later one may: nothing is given up here.
-import { hash } from "../digest.ts";
 import type { RunEvent } from "../events.ts";
-import { canonical, type Json } from "../json.ts";
+import type { Json } from "../json.ts";
 import type { Decision, WaveDecision } from "./decide.ts";
 import type { RunHistory } from "./fold.ts";
 
 /** Ids read `w<wave>t<place>`; a new wave's number exceeds all of the raw log, so its ids are new. */
 export const taskId = (wave: number, place: number): string => `w${wave}t${place}`;
-
-/** The same for the same step through retries, resumes and cuts: by its name, and the how-manieth effective step of that name it is. */
-export const stepKey = (runId: string, name: string, nth: number): string =>
-  hash(canonical([runId, "step", name, nth]));
 
 interface Content {
   readonly digest: string;

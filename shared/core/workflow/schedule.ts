@@ -12,59 +12,21 @@
 // S7  A tick that ends the run records, of what it decided, only what needs nobody outside (reads, empty waves): of the rest nothing was seen, nobody
 //     has to start it, and the end is one append. Reads stay although not all were fed: equal ones in one window must all be there to be told apart.
 // S8  A dry window is sealed: whoever calls ctx then was woken by something foreign. It gets no answer, and `foreign()` turns true.
-import type { ErrorInfo } from "../errors.ts";
-import type { Json } from "../json.ts";
 import { createContext, type WorkflowFn } from "./context.ts";
 import type { Decision, Tick, WaveDecision } from "./decide.ts";
 import { endingOf, errorOf } from "./ending.ts";
 import type { RunHistory } from "./fold.ts";
-import type { StepRequest } from "./request.ts";
+import type { Advance, Outcome, PendingOperation, StepCall } from "./outcome.ts";
 import { Session } from "./session.ts";
 import { asAuthorsCode } from "./window.ts";
 
-export type { Decision, Tick, WaveDecision };
+export type { Advance, Decision, Outcome, PendingOperation, StepCall, Tick, WaveDecision };
 
 /** What is executed, and on what. */
 export interface Execution<I> {
   readonly workflow: WorkflowFn<I>;
   readonly input: I;
   readonly runId: string;
-}
-
-export interface PendingOperation {
-  readonly seq: number;
-  readonly type: "wave" | "step" | "timer";
-  /** When a timer, or a wave's time-out, is due, in milliseconds since 1970; null: never. */
-  readonly dueAt: number | null;
-}
-
-/** A step to be run now, or at `retryAt`. */
-export interface StepCall extends Omit<StepRequest, "type"> {
-  readonly seq: number;
-  readonly idempotencyKey: string;
-  /** Tries that failed so far. */
-  readonly failures: number;
-  readonly retryAt: number | null;
-}
-
-export type Outcome =
-  /** Both lists in the order of seqs. Ask `foreign` after the append and before parking: true is to end the run with FOREIGN_AWAIT. */
-  | {
-      readonly type: "blocked";
-      readonly pending: readonly PendingOperation[];
-      readonly steps: readonly StepCall[];
-      foreign(): boolean;
-    }
-  /** The last decision is RunCompleted. */
-  | { readonly type: "completed"; readonly output: Json }
-  /** The last decision is RunFailed. */
-  | { readonly type: "failed"; readonly error: ErrorInfo }
-  /** From `fromSeq` on the log contradicts the code. Nothing is decided: cut, fold, advance again. */
-  | { readonly type: "cut"; readonly fromSeq: number; readonly reason: string };
-
-export interface Advance {
-  readonly decisions: readonly Decision[];
-  readonly outcome: Outcome;
 }
 
 /** Runs the workflow as far as its log carries it. Rejects only for a bug of ours. */

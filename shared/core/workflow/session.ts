@@ -4,8 +4,8 @@ import type { Completion, Ended, Issue } from "./context.ts";
 import { createDecider, type Decider, type Known, knownOf, type Tick } from "./decide.ts";
 import { type Ending, FOREIGN_AWAIT, failed } from "./ending.ts";
 import { isOperation, isOperationFact, type Operation, type OperationFact, type RunHistory } from "./fold.ts";
+import type { Advance, Outcome, PendingOperation, StepCall } from "./outcome.ts";
 import { digestOfRequest, type Request } from "./request.ts";
-import type { Advance, Outcome, PendingOperation, StepCall } from "./schedule.ts";
 import { quiescence } from "./window.ts";
 
 /** An operation that the code issued, and that isn't over. */

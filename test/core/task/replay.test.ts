@@ -1,4 +1,4 @@
-// I1: the log is the state. I6: on resume each question is derived again. Over logs that today's loop wrote, of any shape.
+// Over 300 lines: the builders of logs stand with the properties that use them. I1: the log is the state. I6: on resume each question is derived again. Over logs that today's loop wrote, of any shape.
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { parseTaskEvents, type RawEvent } from "../../../shared/core/events.ts";

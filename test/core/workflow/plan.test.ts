@@ -1,6 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
+import { stepKey } from "../../../shared/core/workflow/decide.ts";
 import { foldRun, type RunHistory } from "../../../shared/core/workflow/fold.ts";
-import { type ClaimablePlan, claims, planTick, stepKey } from "../../../shared/core/workflow/plan.ts";
+import { type ClaimablePlan, claims, planTick } from "../../../shared/core/workflow/plan.ts";
 import type { WaveDecision } from "../../../shared/core/workflow/schedule.ts";
 
 /** `a:p b:q`: task a of content p, task b of content q. */
