@@ -33,7 +33,7 @@ export async function demo(args: readonly string[], terminal: Terminal): Promise
   try {
     const ending = await play(options, terminal, screen);
     const wrong = faults(ending);
-    screen.print(reportLines(ending, screen));
+    if (!options.json) screen.print(reportLines(ending, screen));
     for (const fault of wrong) say(terminal, `${styleOf(terminal.err).red("error")} ${fault}.`);
     if (options.json) writeJson(terminal, reportJson(ending));
     return wrong.length === 0 ? EXIT.done : EXIT.failed;

@@ -65,7 +65,8 @@ export function createScreen(output: Output, now: () => number): Screen {
     gap: () => write([""]),
     run: (run, names) => {
       if (live !== null) return live.show(run, names);
-      for (const line of endedTasks(run, told)) step("recorded", line);
+      for (const { text, well } of endedTasks(run, told))
+        step(well ? "recorded" : "ended", text, well ? "plain" : "bad");
     },
     clear: () => live?.end(),
   };
@@ -75,13 +76,16 @@ const paintOf = (tone: Tone, style: Style): ((text: string) => string) =>
   ({ plain: style.bold, good: style.green, bad: style.red, edit: style.yellow })[tone];
 
 /** Tasks that ended since the last call. */
-function endedTasks(run: RunJson, told: Set<string>): string[] {
+function endedTasks(run: RunJson, told: Set<string>): { text: string; well: boolean }[] {
   const tasks = run.waves.flatMap((wave) => wave.tasks);
   const fresh = tasks.filter(({ taskId, outcome }) => outcome !== null && !told.has(taskId));
   for (const { taskId } of fresh) told.add(taskId);
   return fresh.map((task) => {
     const spent = `${counted(task.receipt.modelCalls, "call")}, ${tokens(totalTokens(task.usage))} tokens`;
-    return oneLine(`${task.role ?? "?"} ${task.taskId} ${task.outcome}: ${spent}`);
+    return {
+      text: oneLine(`${task.role ?? "?"} ${task.taskId} ${task.outcome}: ${spent}`),
+      well: task.outcome === "completed",
+    };
   });
 }
 

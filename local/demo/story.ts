@@ -1,6 +1,8 @@
 // The demo's course: start, kill, take over, kill and edit, end. Each blow falls when the log says so; one that the log gives no chance for is told, and left out.
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import { TorenError } from "../../shared/core/errors.ts";
+import { RUNS_PAGE_MAX } from "../../shared/core/limits.ts";
 import type { RunJson } from "../../shared/http/run-json.ts";
 import { type LocalFile, upload } from "../client/upload.ts";
 import { oneLine } from "../terminal/terminal.ts";
@@ -20,7 +22,7 @@ import {
 } from "./moments.ts";
 import type { Screen } from "./screen.ts";
 import { DEMO_LEASE_MS, DEMO_TASKS, type PromptEdit, type Stage } from "./stage.ts";
-import { type Watch, watchRun } from "./watch.ts";
+import { DemoFailed, type Watch, watchRun } from "./watch.ts";
 import type { Worker } from "./workers.ts";
 
 export interface Kill {
@@ -63,6 +65,9 @@ export interface Telling {
 
 /** The whole run, its blows included. With the rule-based model it takes half a minute; another one may be slow. */
 const LIMIT_MS = { own: 110_000, others: 30 * 60_000 } as const;
+/** A lease, a pass of the guardian, and room. */
+const EARLIER_MS = 60_000;
+const EARLIER_READ_MS = 250;
 /** What a worker had sent to the database when it was killed is there after that. */
 const SETTLE_MS = 100;
 
@@ -70,6 +75,7 @@ export async function tell(telling: Telling): Promise<Story> {
   const { stage, screen, signal } = telling;
   const cast = createCast(telling);
   await cast.start(`: ${DEMO_TASKS} tasks at once, a lease of ${DEMO_LEASE_MS / 1_000} s (30 s by default)`);
+  await endEarlier(telling);
   const before = (await stage.ledger())?.length ?? null;
   const runId = await startRun(telling);
   const limitMs = before === null ? LIMIT_MS.others : LIMIT_MS.own;
@@ -92,6 +98,35 @@ export async function tell(telling: Telling): Promise<Story> {
   const books = ledger === null ? null : booksOf(ledger.slice(before ?? 0), run.receipt);
   return { run, names, kills, edited, books, pids: cast.pids };
 }
+
+/** A demo that was killed left a run that our worker would finish, and the books would hold its calls too. */
+async function endEarlier({ stage, screen, signal }: Telling): Promise<void> {
+  const unfinished = async () =>
+    (await stage.api.list({ agent: stage.agent, limit: String(RUNS_PAGE_MAX) })).runs.filter(
+      (run) => run.endedAt === null,
+    );
+  const deadline = performance.now() + EARLIER_MS;
+  for (let told = false; ; told = true) {
+    signal.throwIfAborted();
+    const runs = await unfinished();
+    if (runs.length === 0) return;
+    if (!told) {
+      const ids = runs.map(({ runId }) => shortId(runId)).join(", ");
+      screen.step(
+        "earlier",
+        `a demo that was killed left ${ids} unfinished: cancelling, under its dead worker's lease`,
+      );
+      for (const { runId } of runs) await stage.api.cancel(runId, "its demo was killed").catch(ignoreEnded);
+    }
+    if (performance.now() > deadline)
+      throw new DemoFailed(`Runs of an earlier demo don't end: ${runs.map(({ runId }) => runId).join(", ")}.`);
+    await sleep(EARLIER_READ_MS);
+  }
+}
+
+const ignoreEnded = (thrown: unknown): void => {
+  if (!(thrown instanceof TorenError) || thrown.code !== "run.ended") throw thrown;
+};
 
 interface Cast {
   readonly pids: number[];

@@ -1,4 +1,4 @@
-import { defineWorkflow, type TaskOutcome } from "toren";
+import { defineWorkflow, TaskFailed, type TaskOutcome } from "toren";
 
 interface Plan {
   readonly topics: readonly string[];
@@ -13,8 +13,11 @@ interface Finding {
 /** Plan the topics, research them in parallel, write the answer. One topic that fails does not sink the others. */
 export default defineWorkflow(async (ctx) => {
   const question = ctx.input;
-  const plan = await ctx.ask<Plan>("planner", question);
-  const topics = plan.topics;
+  // A model that can't keep the planner's form may still research: then the whole question is the one topic.
+  const { topics } = await ctx.ask<Plan>("planner", question).catch((thrown: unknown): Plan => {
+    if (thrown instanceof TaskFailed) return { topics: [question] };
+    throw thrown;
+  });
 
   const research = await ctx.wave<string>(
     "research",
