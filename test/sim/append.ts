@@ -1,6 +1,7 @@
 // The append statement as its query file describes it, in the store's twin for the simulation: up to a whole batch of streams at once.
-import { fromStored, type Json, type JsonObject, toStored } from "../../shared/core/json.ts";
-import { GRACE_MS } from "../../shared/core/limits.ts";
+import { TorenError } from "../../shared/core/errors.ts";
+import { fromStored, type Json, type JsonObject, jsonBytes, toStored } from "../../shared/core/json.ts";
+import { GRACE_MS, PAYLOAD_MAX_BYTES } from "../../shared/core/limits.ts";
 import type { Append, NewEvent, StreamRow, Wait } from "../../shared/ports/store.ts";
 import { type Run, type RunRecord, runKey, type Stream, streamKey, type Transaction, type Wave } from "./database.ts";
 
@@ -9,6 +10,14 @@ export interface Written {
   readonly inboxSeq: number;
   readonly status: StreamRow["status"];
   readonly rang: boolean;
+}
+
+/** @throws TorenError `payload.too_large`, before anything is written. */
+export function refuseTooLarge(what: string, value: unknown): void {
+  const bytes = jsonBytes(value as Json);
+  if (bytes <= PAYLOAD_MAX_BYTES) return;
+  const message = `${what} has ${bytes} bytes as JSON; at most ${PAYLOAD_MAX_BYTES} bytes can be recorded.`;
+  throw new TorenError("payload.too_large", message);
 }
 
 /** The value as a jsonb column gives it back. */
@@ -29,6 +38,8 @@ interface Bell {
   readonly runId: string;
   readonly wave: number;
   readonly broke: boolean;
+  /** The one item of the batch that is told to have rung. */
+  readonly ringer: Append;
 }
 
 export async function appendStatement(
@@ -81,7 +92,7 @@ export async function appendStatement(
     const f = fresh.get(append) ?? null;
     if (row === undefined || f === null)
       return { outcome: f === null ? "conflict" : "again", inboxSeq: 0, status: "running", rang: false };
-    const rang = bells.some((b) => b.runId === row.runId && b.wave === f.wave);
+    const rang = bells.some((b) => b.ringer === append);
     return { outcome: "ok", inboxSeq: row.inboxSeq, status: row.status, rang };
   });
 }
@@ -142,7 +153,8 @@ async function settleWaves(tx: Transaction, ok: readonly Fresh[], stale: Readonl
     const over = broke || (stale === null || stale.has(now) ? unsettled === 0 : unsettled < 0);
     const rings = !now.signalled && over;
     tx.write(() => run.waves.set(now.wave, { ...now, unsettled, signalled: now.signalled || over }));
-    return rings ? [{ runId: row.runId, wave: now.wave, broke }] : [];
+    const ringer = (some.at(-1) as Fresh).append;
+    return rings ? [{ runId: row.runId, wave: now.wave, broke, ringer }] : [];
   });
 }
 const failed = (f: Fresh): boolean => f.append.next.type === "end" && f.append.next.outcome.status !== "completed";

@@ -64,13 +64,14 @@ function born(
   const { taskId, role, input, digest } = task;
   if (run.specs.has(taskId)) throw new UniqueViolation(taskId);
   const streamId = `task:${taskId}`;
+  const { generation } = run.streams.get("run") as Stream;
   tx.write((commit) => {
     run.specs.set(taskId, { taskId, role, input: stored(input), digest, born: commit });
-    run.streams.set(streamId, { ...newStream(run.record.runId, streamId, now), role, wave, born: commit });
+    run.streams.set(streamId, { ...newStream(run.record.runId, streamId, now, generation), role, wave, born: commit });
   });
 }
 
-export const newStream = (runId: string, streamId: string, now: number): Omit<Stream, "born"> => ({
+export const newStream = (runId: string, streamId: string, now: number, generation: number): Omit<Stream, "born"> => ({
   runId,
   streamId,
   headSeq: 0,
@@ -85,7 +86,7 @@ export const newStream = (runId: string, streamId: string, now: number): Omit<St
   leaseUntil: null,
   attempts: 0,
   soloAttempts: 0,
-  generation: 0,
+  generation,
   problem: null,
   role: null,
   wave: null,

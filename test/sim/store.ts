@@ -93,8 +93,10 @@ function createRuns(connection: Connection): RunStore {
     create: (run) => create(connection, run),
     get: (_, runId) => ask(connection, "run", (tx) => rowOf(tx.db.run(runId)?.record)),
     agentOf: (runId) => ask(connection, "agent", (tx) => tx.db.run(runId)?.record.agent ?? null),
-    list: ({ agent, status, before, limit }) =>
-      ask(connection, "list", (tx) => {
+    list: async ({ agent, status, before, limit }) => {
+      if (before !== undefined && !/^\d+\.[0-9a-f-]{36}$/.test(before))
+        throw new TorenError("request.invalid", "The cursor isn't one that a page of runs gave.");
+      return await ask(connection, "list", (tx) => {
         const all = [...tx.db.runs.values()]
           .map((r) => r.record)
           .filter((r) => agent === undefined || r.agent === agent);
@@ -104,7 +106,8 @@ function createRuns(connection: Connection): RunStore {
         const last = shown.at(-1);
         const next = rest.length > limit && last !== undefined ? placeOf(last) : null;
         return { runs: shown.map((r) => rowOf(r) as RunRow), next };
-      }),
+      });
+    },
     streams: (_, runId) =>
       ask(connection, "streams", (tx) => {
         const own = tx.db.stream(runId, "run");
@@ -193,7 +196,7 @@ async function createStatement(tx: Transaction, run: NewRun, request: string): P
     };
     tx.db.runs.set(runId, {
       record: { ...own, ...state, born },
-      streams: new Map([["run", { ...newStream(runId, "run", now), headSeq: 1, born }]]),
+      streams: new Map([["run", { ...newStream(runId, "run", now, generation), headSeq: 1, born }]]),
       events: new Map([["run", [{ seq: 1, type: "RunCreated", payload, recordedAt: now, born }]]]),
       inbox: new Map(),
       waves: new Map(),

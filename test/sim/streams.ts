@@ -14,7 +14,7 @@ import type {
   StreamRef,
   StreamStore,
 } from "../../shared/ports/store.ts";
-import { appendStatement, post, stored, type Written } from "./append.ts";
+import { appendStatement, post, refuseTooLarge, stored, type Written } from "./append.ts";
 import { ask, type Connection, repeatable } from "./connection.ts";
 import { runKey, streamKey, type Transaction, UniqueViolation } from "./database.ts";
 import { planStatement } from "./plan.ts";
@@ -205,6 +205,7 @@ function createCommitter(connection: Connection): StreamStore["append"] {
     }
   };
   return async (append) => {
+    for (const e of append.events) refuseTooLarge(`The event ${e.type}`, e.payload);
     const key = keyOf(append);
     if (underWay.has(key))
       throw new TorenError("bug", `${key}: an append was begun before the one before it was answered`);
