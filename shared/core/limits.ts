@@ -10,17 +10,20 @@ export const GRACE_MS = 5_000;
 export const GUARDIAN_EVERY_MS = 5_000;
 /** How far the guardian moves a stream's clock on when it nudges it. */
 export const GUARDIAN_BACKOFF_MS = 20_000;
+/** Streams that one statement of the guardian moves on: some milliseconds of row locks; more are due, more statements follow. */
 export const GUARDIAN_BATCH_STREAMS = 500;
 /** A worker that must not touch a stream (older generation, unknown event, cut storm) sends its hint on with this delay (I7). */
 export const DEFER_MS = 20_000;
 
 /** Items of one group commit: past some hundred the statement's planning grows faster than the saved round trips (measured). */
 export const COMMIT_BATCH_ITEMS = 128;
+/** Of one group commit: past it the parse of the parameters takes longer than the round trip that it saves. */
 export const COMMIT_BATCH_BYTES = 4 * 1024 * 1024;
 /** Flushes under way at once per agent schema and worker. */
 export const COMMIT_FLUSHES = 2;
 /** Tries of one statement against lost connections and contention, in all some 1.5 s: a fail-over within that goes unnoticed. */
 export const COMMIT_TRIES = 6;
+/** The wait before the second try of a statement, twice as long each time, with jitter. */
 export const COMMIT_BACKOFF_MS = 50;
 /** A settling task that is moved to another wave meanwhile is sent anew, at most this often: each time needs another re-plan in those milliseconds. */
 export const SETTLE_TRIES = 10;
@@ -28,46 +31,70 @@ export const SETTLE_TRIES = 10;
 export const READ_PAGE_ROWS = 5_000;
 /** A migration waits this long for another migrator, and for each lock that running workers hold. */
 export const MIGRATE_WAIT_MS = 60_000;
+/** Everybody behind a waiting ALTER waits too: so short, and tried again. */
 export const MIGRATE_LOCK_TIMEOUT_MS = 2_000;
+/** Five waits of two seconds for a lock: a running statement ends within STATEMENT_TIMEOUT_MS. */
 export const MIGRATE_TRIES = 5;
 
 /** A payload's field above this goes to the blobs table. 256 KiB is also the limit of an SQS message, so nothing above it ever rode on one. */
 export const PAYLOAD_INLINE_BYTES = 256 * 1024;
+/** A field of an event, whole. jsonb takes 256 MB, but a log is read into memory by its worker, and a deployed one has 1 GB for ten tasks. */
 export const PAYLOAD_MAX_BYTES = 16 * 1024 * 1024;
 /** Levels of arrays and objects in a JSON value. Postgres and JSON.stringify run out of stack at some thousands; people never come near. */
 export const JSON_DEPTH_MAX = 1_000;
+/** Inputs are texts and ids; what is larger is attached as a file. */
 export const REQUEST_BODY_BYTES = 1024 * 1024;
+/** A scanned book fits. It is held in memory once while it is written, by whoever takes the upload. */
 export const FILE_MAX_BYTES = 32 * 1024 * 1024;
 /** Wave results that one append of the run's stream carries at most. */
 export const SETTLE_CHUNK_BYTES = COMMIT_BATCH_BYTES;
 
+/** Planned in one statement of some hundred milliseconds; more tasks are several waves. */
 export const WAVE_TASKS_MAX = 1_000;
+/** A workflow is run again from its start at every tick: past this many operations each tick takes a noticeable part of a second. */
 export const OPERATIONS_MAX = 10_000;
 /** The last time that a JavaScript Date can hold (year 275760); Postgres' timestamptz goes further. */
 export const TIME_MAX_MS = 8_640_000_000_000_000;
 /** What an error quotes of a thrown message at most. */
 export const ERROR_MESSAGE_MAX_CHARS = 8_192;
+/** Steps of one run under way at once in its tick: they hold connections and memory of one worker. */
 export const STEPS_PARALLEL_MAX = 16;
+/** With STEP_BACKOFF_MS between them: over a passing failure, not over an outage. */
 export const STEP_ATTEMPTS_DEFAULT = 3;
+/** As a tool call: longer work is a task, or a step that asks how far something is. */
 export const STEP_TIMEOUT_MS = 5 * 60_000;
+/** The wait before a step's second try, twice as long each time. */
 export const STEP_BACKOFF_MS = 1_000;
+/** A run that waits for a retry holds nothing, but somebody waits for the run. */
 export const STEP_BACKOFF_MAX_MS = 60_000;
 
+/** Model calls of one task: a loop that finds no end stops before it costs much. */
 export const MAX_STEPS_DEFAULT = 50;
+/** Tokens of one answer: some twelve pages, and within what every current model may give. */
 export const MAX_TOKENS_DEFAULT = 8_192;
+/** A third of what Lambda gives an invocation: the task is handed over in time. */
 export const TOOL_TIMEOUT_MS = 5 * 60_000;
+/** Tool calls of one answer that are run: providers name no limit, so a model in a loop must meet ours. The rest are answered with an error. */
 export const TOOL_CALLS_PER_ANSWER_MAX = 128;
 /** What an author may set. Below 2^31 - 1, past which timers fire at once. */
 export const TOOL_TIMEOUT_MAX_MS = 24 * 60 * 60_000;
+/** More tries of one call would hold a worker for an outage's length; the model is told of the failure and decides. */
 export const TOOL_ATTEMPTS_MAX = 10;
+/** The worker waits with the call: no longer than a minute at a time. */
 export const TOOL_BACKOFF_MAX_MS = 60_000;
-/** Results of the tools that read attached files: a page at a time, so that one call can't fill a model's context. */
+/** Results of a search in attached files: a page at a time, so that one call can't fill a model's context. */
 export const SEARCH_RESULTS_DEFAULT = 8;
+/** With SEARCH_RESULT_CHARS each, some 15,000 tokens. */
 export const SEARCH_RESULTS_MAX = 50;
+/** A paragraph or two around a hit: enough to see whether the place is worth reading. */
 export const SEARCH_RESULT_CHARS = 1_200;
+/** Some three pages of prose or code. */
 export const READ_LINES_DEFAULT = 200;
+/** What a model may ask for; READ_RESULT_CHARS bounds what it gets. */
 export const READ_LINES_MAX = 2_000;
+/** A longer line (minified code, a data dump) is read in parts, by the tool's fromChar. */
 export const READ_LINE_CHARS = 4_000;
+/** Some 16,000 tokens: a tenth of a common context. */
 export const READ_RESULT_CHARS = 64_000;
 /** What a search works on before other work of the process gets its turn: some 25 ms (measured). */
 export const SEARCH_TURN_CHARS = 256 * 1024;
@@ -81,10 +108,13 @@ export const AGENT_LOAD_MS = 30_000;
 export const BUNDLE_KEEP_MS = 7 * 24 * 60 * 60_000;
 /** A burst of changes to an agent's files (an editor, a checkout) is one reload. */
 export const RELOAD_DEBOUNCE_MS = 100;
+/** As the providers' own clients have it: a long answer without streaming takes minutes. */
 export const MODEL_TIMEOUT_MS = 10 * 60_000;
 /** Tries of one model call within one worker; past them the call has failed. */
 export const MODEL_TRIES = 6;
+/** The ceiling of the first wait, twice as high each time, with jitter. */
 export const MODEL_BACKOFF_MS = 500;
+/** The ceiling of every wait that no provider asked for: rate limits are counted by the minute. */
 export const MODEL_BACKOFF_MAX_MS = 20_000;
 /** A provider's retry-after is honoured up to this long; past it the call is sent again and may be refused again, which costs a try and no money. */
 export const MODEL_RETRY_AFTER_MAX_MS = 10 * 60_000;
@@ -95,24 +125,32 @@ export const PAUSES_MAX = 10;
 
 /** Cuts of one stream by one generation in CUT_STORM_WINDOW_MS; one more is a digest that isn't stable (I7). */
 export const CUT_STORM_CUTS = 3;
+/** Longer than the few minutes in which an unstable digest shows; a person who edits as often is slower. */
 export const CUT_STORM_WINDOW_MS = 5 * 60_000;
 /** A cut changes what comes after it, so another may follow in the same advance; each is one event. More of them is a workflow that never agrees with its log. */
 export const CUTS_IN_ONE_ADVANCE_MAX = 1_000;
-/** Acquisitions without progress after which a stream runs alone in its worker, and deaths alone after which it fails. */
+/** Acquisitions without progress after which a stream runs alone in its worker. */
 export const CRASHES_BEFORE_SOLO = 3;
+/** Deaths alone after which the stream fails: nobody else can have caused them. */
 export const CRASHES_ALONE_MAX = 3;
 
 /** Receives of one queue message before it is a dead letter. */
 export const RECEIVES_MAX = 5;
+/** A received message is shown again after this time unless its reader says that it still works on it, three times as often. */
 export const VISIBILITY_MS = 60_000;
+/** As SQS has it. */
 export const QUEUE_BATCH_MESSAGES = 10;
+/** Tasks wait for models nearly all the time: ten share one core, and one heap, well. */
 export const TASKS_PER_WORKER = 10;
+/** A message that a stopping worker gives back is shown again this soon: to others. Also the first wait for a queue that doesn't answer. */
 export const NACK_MS = 200;
+/** The longest wait of a message that failed: a database that came back is used within half a minute. */
 export const QUEUE_BACKOFF_MAX_MS = 30_000;
 /** SQS delays a message by at most this. */
 export const QUEUE_DELAY_MAX_MS = 15 * 60_000;
 /** What one deployed invocation may take: a tick is some round trips; a task gets all that Lambda gives, and hands over before it is used up. */
 export const TICK_INVOCATION_MS = 60_000;
+/** The most that Lambda gives. */
 export const TASK_INVOCATION_MS = 15 * 60_000;
 /** A deployed queue shows a message again this long after its reader must have ended. */
 export const VISIBILITY_MARGIN_MS = 60_000;
@@ -120,11 +158,13 @@ export const VISIBILITY_MARGIN_MS = 60_000;
 export const MESSAGE_RETENTION_MS = 4 * 24 * 60 * 60_000;
 /** The most that SQS keeps. A dead letter's age counts from its first sending, so this must be well above MESSAGE_RETENTION_MS. */
 export const DEAD_LETTER_RETENTION_MS = 14 * 24 * 60 * 60_000;
+/** Ticks are the database's and the processor's work, so few at once; and steps run in them. */
 export const TICKS_PER_WORKER = 4;
 /** How often a worker asks the queue when nothing woke it: a lost notification costs this much. */
 export const QUEUE_POLL_MS = 1_000;
 /** Notifications of this long are one: commits that notify wait for one another. */
 export const NOTIFY_GATHER_MS = 5;
+/** How soon a lost LISTEN connection is made anew; the poll carries on meanwhile. */
 export const LISTEN_RETRY_MS = 1_000;
 /** Nothing waits for a dead letter to be recorded. */
 export const DEAD_LETTERS_EVERY_MS = 5_000;
@@ -135,23 +175,31 @@ export const AUDIT_EVERY_MS = 60 * 60_000;
 /** A stopping worker lets what runs come to a step boundary for this long; then the leases run out by themselves. */
 export const DRAIN_MS = 20_000;
 
-/** Connections of one worker: appends share statements (group commit), so few are enough; a hundred workers fit a default server either way. */
+/** Connections of one worker for appends: they share statements (group commit), so few are enough; a hundred workers fit a default server either way. */
 export const APPEND_CONNECTIONS = 4;
+/** Reads, leases, facts and the API of one worker share these. */
 export const POOL_CONNECTIONS = 8;
 /** A lock that an append can't get in this time belongs to somebody stuck: the batch is retried. */
 export const LOCK_TIMEOUT_MS = 2_000;
+/** Of the appends' connections: their statements take milliseconds, and one that hangs holds row locks. */
 export const STATEMENT_TIMEOUT_MS = 10_000;
+/** A worker that was stopped within a transaction gives its locks back after this time. */
 export const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000;
 /** Everything but appends: reports over many runs may take longer, nothing may take for ever. */
 export const POOL_STATEMENT_TIMEOUT_MS = 60_000;
+/** An idle worker lets its connections go; one that comes back from a pause doesn't trust old ones. */
 export const CONNECTION_IDLE_MS = 30_000;
+/** A host that doesn't answer by then is away: the statement is tried again. */
 export const CONNECT_TIMEOUT_MS = 5_000;
-/** How long a start waits for a database that is away, and how often it asks. */
+/** How long a start waits for a database that is away. */
 export const DATABASE_PATIENCE_MS = 15_000;
+/** Asked this often meanwhile. */
 export const DATABASE_RETRY_MS = 250;
 /** Starting the embedded server includes the recovery of its log after a crash. */
 export const EMBEDDED_START_MS = 60_000;
+/** A fast shutdown writes a checkpoint: seconds on a slow disk. Past it the log's recovery does the same at the next start. */
 export const EMBEDDED_STOP_MS = 10_000;
+/** The embedded server's log is begun anew at a start when it is larger. */
 export const EMBEDDED_LOG_BYTES = 1024 * 1024;
 /** `clock_timestamp()` per row, SKIP LOCKED, ICU collations, jsonb subscripts: all in 15; older ones are never tested. */
 export const POSTGRES_MAJOR_MIN = 15;
@@ -160,6 +208,7 @@ export const POSTGRES_MAJOR_MIN = 15;
 export const EVENTS_WAIT_MAX_MS = 20_000;
 /** A waiting reader asks the database this often: one cheap query. */
 export const EVENTS_POLL_MS = 1_000;
+/** Events of one stream that one page holds at most. */
 export const EVENTS_PAGE = 500;
 /** A page of events ends with the event that passes this: Lambda answers with 6 MB at most. One event alone may be larger. */
 export const EVENTS_PAGE_BYTES = 4 * 1024 * 1024;
@@ -173,11 +222,15 @@ export const EVENTS_CURSOR_CHARS = 8_000;
 export const EVENTS_CURSOR_TASKS_MAX = 100_000;
 /** Boundaries and headers of a form around an uploaded file. */
 export const FORM_OVERHEAD_BYTES = 64 * 1024;
+/** Their list is read with every tool call that asks for files. */
 export const RUN_FILES_MAX = 1_000;
+/** It is copied to every open task. */
 export const CANCEL_REASON_MAX_CHARS = 1_000;
 /** After this time a client may ask again when the database is away. */
 export const RETRY_AFTER_S = 2;
+/** A screen or two. */
 export const RUNS_PAGE = 50;
+/** Rows of a list, without inputs and outputs: some 100 KB. */
 export const RUNS_PAGE_MAX = 200;
 
 const relation = (holds: boolean, what: string): void => {
