@@ -97,7 +97,7 @@ async function play(options: Options, terminal: Terminal, screen: Screen): Promi
     ...story,
     question,
     quotes: await quotesOf(story.run.output, files),
-    ownModel: stage.model.demo,
+    modelPid: stage.modelPid,
     stateFolder: stage.stateFolder,
     embedded: !env.DATABASE_URL,
     kept: options.keep === true,

@@ -12,8 +12,8 @@ import { wrap } from "./wrap.ts";
 export interface Ending extends Story {
   readonly question: string;
   readonly quotes: QuoteCheck;
-  /** The rule-based model answered: it always quotes, and its ledger is ours. */
-  readonly ownModel: boolean;
+  /** Of the rule-based model's server, which always quotes, and whose ledger is ours; null: another model answered. */
+  readonly modelPid: number | null;
   /** As it is typed in a command. */
   readonly stateFolder: string;
   /** DATABASE_URL isn't set: the run is in the state folder, until the next demo. */
@@ -31,12 +31,12 @@ export interface Page {
 const QUOTED_COLUMNS = 60;
 
 /** What went wrong, for a person; none: exit 0. */
-export function faults({ run, quotes, ownModel, books }: Ending): string[] {
+export function faults({ run, quotes, modelPid, books }: Ending): string[] {
   const wrong = quotes.quotes.filter(({ ok }) => !ok).length;
   return [
     ...(run.status === "completed" ? [] : [`The run ${run.status}${run.reason === null ? "" : `: ${run.reason}`}`]),
     ...(wrong === 0 ? [] : [`${counted(wrong, "quote")} can't be found where the answer says`]),
-    ...(run.status === "completed" && ownModel && quotes.quotes.length === 0
+    ...(run.status === "completed" && modelPid !== null && quotes.quotes.length === 0
       ? ["The answer quotes nothing, so that nothing could be checked"]
       : []),
     ...(run.receipt.repaid === 0 ? [] : [`${counted(run.receipt.repaid, "recorded answer")} were paid again`]),
@@ -143,7 +143,7 @@ export function reportJson(ending: Ending) {
     output: run.output,
     ...(run.error === null ? {} : { error: run.error }),
     quotes: { checked: quotes.quotes.length, wrong: quotes.quotes.filter(({ ok }) => !ok) },
-    workers: pids,
+    pids: { modelServer: ending.modelPid, workers: pids },
     kills,
     edited,
     waves: run.waves,

@@ -30,6 +30,8 @@ export interface StageOptions {
 export interface Stage {
   readonly agent: string;
   readonly model: ModelChoice;
+  /** Of the rule-based model's server; null: another model answers. */
+  readonly modelPid: number | null;
   /** Relative to the working folder where that is shorter. */
   readonly stateFolder: string;
   readonly api: Api;
@@ -92,6 +94,7 @@ export async function openStage(options: StageOptions): Promise<Stage> {
     return {
       agent,
       model: choice,
+      modelPid: demo?.pid ?? null,
       stateFolder: near(stateFolder),
       api: createApi(server.record.url, server.key),
       engine: laptop.engine,

@@ -99,7 +99,7 @@ export async function tell(telling: Telling): Promise<Story> {
   return { run, names, kills, edited, books, pids: cast.pids };
 }
 
-/** A demo that was killed left a run that our worker would finish, and the books would hold its calls too. */
+/** A demo that was killed or stopped left a run that our worker would finish, and the ledger would hold its calls too. */
 async function endEarlier({ stage, screen, signal }: Telling): Promise<void> {
   const unfinished = async () =>
     (await stage.api.list({ agent: stage.agent, limit: String(RUNS_PAGE_MAX) })).runs.filter(
@@ -114,9 +114,10 @@ async function endEarlier({ stage, screen, signal }: Telling): Promise<void> {
       const ids = runs.map(({ runId }) => shortId(runId)).join(", ");
       screen.step(
         "earlier",
-        `a demo that was killed left ${ids} unfinished: cancelling, under its dead worker's lease`,
+        `the demo before left ${ids} unfinished: cancelled, so that the books hold this run alone`,
       );
-      for (const { runId } of runs) await stage.api.cancel(runId, "its demo was killed").catch(ignoreEnded);
+      for (const { runId } of runs)
+        await stage.api.cancel(runId, "its demo was ended before it was").catch(ignoreEnded);
     }
     if (performance.now() > deadline)
       throw new DemoFailed(`Runs of an earlier demo don't end: ${runs.map(({ runId }) => runId).join(", ")}.`);
