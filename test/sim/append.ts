@@ -78,6 +78,9 @@ export async function appendStatement(
     if (item !== undefined) moved.set(item.append, next);
   }
   for (const f of ok) insertEvents(tx, f.row, f.append.events);
+  tx.write(() => {
+    for (const f of ok) tx.db.landed.add(f.append);
+  });
   if (tx.db.plants.joinByStream) insertForeignEvents(tx, items, fresh, ok);
   postBells(tx, bells, moved, rowOf);
   for (const row of told) {

@@ -12,11 +12,10 @@ export interface Connection {
   readonly owner: string;
   /** How far the worker's own clock is off. Only planted mistakes look at it. */
   readonly clockOffMs: number;
+  /** Of one statement; past them the database is unavailable. */
+  readonly tries: number;
   fate(): Fate;
 }
-
-/** Tries of one statement; past them the database is unavailable. Fewer than the product's, so that it is seen more often. */
-const TRIES = 2;
 
 /** `doubtful`: an earlier try of the same may have landed, or may land yet. `value` null: it violated a unique key. */
 export interface Answer<T> {
@@ -26,7 +25,7 @@ export interface Answer<T> {
 
 /** A statement that may be repeated as it is. @throws TorenError `database.unavailable` */
 export async function repeatable<T>(
-  { db, owner, fate }: Connection,
+  { db, owner, fate, tries: triesMax }: Connection,
   label: string,
   body: (tx: Transaction) => T | Promise<T>,
 ): Promise<Answer<T>> {
@@ -48,7 +47,7 @@ export async function repeatable<T>(
         await db.scheduler.point(owner, `${label} unheard`);
       }
     }
-    if (tries >= TRIES) throw new TorenError("database.unavailable", `${label}: no answer`);
+    if (tries >= triesMax) throw new TorenError("database.unavailable", `${label}: no answer`);
   }
 }
 

@@ -116,10 +116,16 @@ interface Lock {
 
 export class SimDatabase {
   readonly runs = new Map<string, Run>();
+  /** What requests begin with, by agent and digest. */
+  readonly headers = new Map<string, Json>();
   readonly scheduler: Scheduler;
   readonly random: Random;
   readonly plants: Plants;
   readonly deadlocks: string[] = [];
+  /** Appends that took effect, whatever their writers heard. */
+  readonly landed = new WeakSet<object>();
+  /** Of those whose writers weren't sure: what they were told, `ok`, or what else. */
+  readonly judged: string[] = [];
   /** Looks at what was committed, right after each commit. */
   onCommit: (label: string) => void = () => {};
   commits = 0;

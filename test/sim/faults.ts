@@ -27,6 +27,8 @@ export interface Faults {
   /** Shares of statements. */
   readonly answerLost: number;
   readonly requestLost: number;
+  /** Tries of a statement: fewer than the product's, so that what follows is seen more often. */
+  readonly tries: number;
   /** Share of model calls. */
   readonly modelFails: number;
   /** A model takes at most so long to answer. Short: many tasks settle in the same moment. */
@@ -56,6 +58,7 @@ export const CALM: Faults = {
   queue: QUIET,
   answerLost: 0,
   requestLost: 0,
+  tries: 2,
   modelFails: 0,
   modelMs: 800,
   slow: 0,
@@ -69,16 +72,28 @@ export const CALM: Faults = {
 
 const BASE: Faults = { ...CALM, adverse: true, workers: 2, edits: 0.01 };
 
-/** Kinds of weather. In the last everything happens. */
-const WEATHERS: readonly Faults[] = [
-  { ...BASE, workers: 3 }, // any order, and nothing lost
-  { ...BASE, queue: ROUGH },
-  { ...BASE, answerLost: 0.1, requestLost: 0.03, modelFails: 0.1 },
-  { ...BASE, disturbing: 0.02, disturbances: 5, kinds: ["crash"] },
-  { ...BASE, disturbing: 0.02, disturbances: 5, kinds: ["pause", "stall"], queue: { ...QUIET, doubled: 0.5 } },
-  { ...BASE, edits: 0.03, disturbing: 0.03, disturbances: 5, kinds: ["pause", "stall", "crash"] },
-  { ...BASE, stops: 0.01, disturbances: 5, invocationMs: 75_000, edits: 0.03 },
-  {
+/** Kinds of weather. */
+export const WEATHERS = {
+  "in any order": { ...BASE, workers: 3 },
+  "hints lost, doubled, late and reordered": { ...BASE, queue: ROUGH },
+  "answers and requests lost": { ...BASE, answerLost: 0.1, requestLost: 0.03, modelFails: 0.1 },
+  "workers die": { ...BASE, disturbing: 0.02, disturbances: 5, kinds: ["crash"] },
+  "workers stand still past their leases": {
+    ...BASE,
+    disturbing: 0.02,
+    disturbances: 5,
+    kinds: ["pause", "stall"],
+    queue: { ...QUIET, doubled: 0.5 },
+  },
+  "edits while workers die and stand still": {
+    ...BASE,
+    edits: 0.03,
+    disturbing: 0.03,
+    disturbances: 5,
+    kinds: ["pause", "stall", "crash"],
+  },
+  "workers stop and hand over": { ...BASE, stops: 0.01, disturbances: 5, invocationMs: 75_000, edits: 0.03 },
+  everything: {
     ...BASE,
     workers: 3,
     queue: ROUGH,
@@ -90,10 +105,12 @@ const WEATHERS: readonly Faults[] = [
     disturbances: 5,
     kinds: ["crash", "pause", "stall", "outage"],
   },
-];
+} as const satisfies Record<string, Faults>;
+export type Weather = keyof typeof WEATHERS;
 
-export function faultsOf(random: Random, program: { readonly alone?: boolean }): Faults {
-  const weather = random.pick(WEATHERS);
+/** Weather of this kind, or of any, in one of its shades. */
+export function faultsOf(random: Random, program: { readonly alone?: boolean }, kind?: Weather): Faults {
+  const weather: Faults = kind === undefined ? random.pick(Object.values(WEATHERS)) : WEATHERS[kind];
   const cancels = random.chance(0.12) ? 0.004 : 0;
   const [modelMs, slow, concurrency] = [random.pick([2, 40, 800]), random.pick([0, 0.06, 0.3]), random.pick([3, 10])];
   return { ...weather, runs: program.alone ? 1 : random.pick([1, 1, 2]), cancels, modelMs, slow, concurrency };

@@ -2,7 +2,7 @@
 import { LEASE_MS } from "../../shared/core/limits.ts";
 import { type Books, checkLog, effectOf, type RunDump } from "../support/log-checker.ts";
 import { type Plants, type Run, statusOf } from "./database.ts";
-import { CALM, type Faults, faultsOf } from "./faults.ts";
+import { CALM, type Faults, faultsOf, type Weather } from "./faults.ts";
 import type { Program } from "./programs.ts";
 import { PROGRAMS } from "./programs.ts";
 import { createRandom } from "./random.ts";
@@ -32,17 +32,21 @@ const LOOKS = 0.04;
 
 export async function simulate(
   seed: number,
-  options: { plants?: Plants; program?: Program; faults?: Faults } = {},
+  options: { plants?: Plants; program?: Program; weather?: Weather; faults?: Faults } = {},
 ): Promise<Verdict> {
   const random = createRandom(seed ^ 0x5eed);
   const program = options.program ?? random.pick(PROGRAMS);
-  const faults = options.faults ?? faultsOf(random, program);
+  const faults = options.faults ?? faultsOf(random, program, options.weather);
   const expected = await endingsOf(program);
   const world = new World(seed, program, faults, options.plants);
   const wrong = await live(world);
   if (wrong.length === 0) wrong.push(...judge(world, expected));
   return { seed, program: program.name, wrong, steps: world.scheduler.steps, trace: world.scheduler.trace(), world };
 }
+
+/** What failed, and how to see it again. */
+export const told = ({ seed, program, wrong, world }: Verdict): string =>
+  [`SEED=${seed} PROGRAM="${program}" node test/sim/soak.ts`, ...world.events, ...wrong.slice(0, 8)].join("\n  ");
 
 async function live(world: World): Promise<string[]> {
   const wrong = watch(world);

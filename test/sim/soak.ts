@@ -1,25 +1,26 @@
 // Runs many seeds and prints those that fail: `node test/sim/soak.ts [how many] [from]`. One seed in full: `SEED=7 node test/sim/soak.ts`.
-// One program alone: `PROGRAM=waves`. With a mistake planted in the store's statements: `PLANT=noEpoch` (database.ts lists them).
+// One program alone: `PROGRAM=waves`, in one kind of weather: `WEATHER="workers die"`. With a mistake planted in the store's statements: `PLANT=noEpoch` (database.ts lists them).
+
+import { WEATHERS, type Weather } from "./faults.ts";
 import { PROGRAMS } from "./programs.ts";
-import { simulate } from "./simulate.ts";
+import { simulate, told } from "./simulate.ts";
 
 const one = process.env.SEED;
 const count = one === undefined ? Number(process.argv[2] ?? 200) : 1;
 const from = Number(one ?? process.argv[3] ?? 1);
 const plants = process.env.PLANT === undefined ? {} : { [process.env.PLANT]: true };
 const program = PROGRAMS.find((p) => p.name === process.env.PROGRAM);
+const weather = Object.keys(WEATHERS).find((w) => w === process.env.WEATHER) as Weather | undefined;
 const began = Date.now();
 let failures = 0;
 let steps = 0;
 for (let seed = from; seed < from + count; seed++) {
-  const verdict = await simulate(seed, { plants, ...(program === undefined ? {} : { program }) });
+  const verdict = await simulate(seed, { plants, ...(program && { program }), ...(weather && { weather }) });
   steps += verdict.steps;
   if (one !== undefined) tell(verdict);
   if (verdict.wrong.length === 0) continue;
   failures++;
-  console.log(
-    `SEED=${seed} (${verdict.program}; ${verdict.steps} steps): ${verdict.world.events.join(", ")}\n  ${verdict.wrong.slice(0, 8).join("\n  ")}`,
-  );
+  console.log(told(verdict));
 }
 console.log(`${count} seeds, ${failures} failed, ${steps} steps, ${Date.now() - began} ms`);
 

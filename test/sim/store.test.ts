@@ -14,7 +14,7 @@ storeConformance("the simulation's store, in any order of its statements", async
   const turning = (async () => {
     while (open) if (!(await scheduler.step())) await wait(1);
   })();
-  const connection = (owner: string): Connection => ({ db, owner, clockOffMs: 0, fate: () => "answered" });
+  const connection = (owner: string): Connection => ({ db, owner, clockOffMs: 0, tries: 1, fate: () => "answered" });
   return {
     store: createSimStore(connection("one")),
     other: createSimStore(connection("other")),

@@ -3,7 +3,16 @@ import { digestOf } from "../../shared/core/digest.ts";
 import { TorenError } from "../../shared/core/errors.ts";
 import type { TaskOutcome } from "../../shared/core/events.ts";
 import type { Json } from "../../shared/core/json.ts";
-import type { NewRun, RunRow, RunStore, Store, StreamRow, TaskStore, Watch } from "../../shared/ports/store.ts";
+import type {
+  NewRun,
+  RunOutline,
+  RunRow,
+  RunStore,
+  Store,
+  StreamRow,
+  TaskStore,
+  Watch,
+} from "../../shared/ports/store.ts";
 import { stored } from "./append.ts";
 import { ask, type Connection, repeatable } from "./connection.ts";
 import { type RunRecord, type Stream, statusOf, streamKey, type Transaction, UniqueViolation } from "./database.ts";
@@ -24,6 +33,11 @@ const byId = (a: Stream, b: Stream): number => (a.streamId < b.streamId ? -1 : 1
 
 function createTasks(connection: Connection): TaskStore {
   return {
+    keepHeader: (agent, { digest, ...header }) =>
+      ask(connection, "header", (tx) => {
+        if (tx.db.headers.has(`${agent} ${digest}`)) return;
+        tx.write(() => tx.db.headers.set(`${agent} ${digest}`, stored(header as unknown as Json)));
+      }),
     spec: ({ runId, streamId }) =>
       ask(connection, `spec ${streamId}`, (tx) => {
         const spec = tx.db.run(runId)?.specs.get(streamId.slice(TASK.length));
@@ -83,7 +97,7 @@ function unrepeatable(tx: Transaction, runId: string, taskId: string): string[] 
 }
 
 const CALLS = new Set(
-  "TaskStarted LlmCallStarted LlmCallCompleted LlmCallFailed ToolCallStarted ToolCallCompleted StreamInvalidated CutRequested".split(
+  "TaskStarted LlmCallStarted LlmCallCompleted LlmCallFailed ToolCallStarted ToolCallCompleted StreamInvalidated CutRequested TaskCompleted TaskFailed TaskCancelled".split(
     " ",
   ),
 );
@@ -105,7 +119,7 @@ function createRuns(connection: Connection): RunStore {
         const shown = rest.slice(0, limit);
         const last = shown.at(-1);
         const next = rest.length > limit && last !== undefined ? placeOf(last) : null;
-        return { runs: shown.map((r) => rowOf(r) as RunRow), next };
+        return { runs: shown.map(outlineOf), next };
       });
     },
     streams: (_, runId) =>
@@ -135,19 +149,13 @@ const newestFirst = (a: RunRecord, b: RunRecord): number => (placeOf(a) > placeO
 
 function rowOf(record: RunRecord | undefined): RunRow | null {
   if (record === undefined) return null;
-  const { agent, runId, process, input, output, error, generation, createdAt, endedAt } = record;
-  return {
-    agent,
-    runId,
-    process,
-    status: statusOf(record),
-    input: stored(input),
-    output: output === null ? null : stored(output),
-    error,
-    generation,
-    createdAt,
-    endedAt,
-  };
+  const { input, output } = record;
+  return { ...outlineOf(record), input: stored(input), output: output === null ? null : stored(output) };
+}
+
+function outlineOf(record: RunRecord): RunOutline {
+  const { agent, runId, process, error, generation, createdAt, endedAt } = record;
+  return { agent, runId, process, status: statusOf(record), error, generation, createdAt, endedAt };
 }
 
 const streamRow = (s: Stream): StreamRow => {

@@ -241,6 +241,11 @@ async function submit(connection: Connection, batch: readonly Waiting[], doubtfu
   }
   for (const item of unsure) {
     const verdict = await recognise(connection, item.append);
+    const { db } = connection;
+    if (db.landed.has(item.append))
+      db.judged.push(
+        verdict === "again" ? verdict : verdict.type === "ok" ? "ok" : `${verdict.type} ${item.append.next.type}`,
+      );
     if (verdict === "again") again.push(item);
     else item.answer(verdict);
   }

@@ -22,6 +22,7 @@ export interface Surroundings {
   readonly provider: Provider;
   readonly outside: Outside;
   readonly program: Program;
+  readonly tries: number;
   fate(): Fate;
   uuid(): string;
   warn(what: string): void;
@@ -41,7 +42,7 @@ export interface Worker {
 
 export function createWorker(world: Surroundings, owner: string, edition: number, clockOffMs: number): Worker {
   const { scheduler, random, db, queue, provider, outside, program } = world;
-  const connection: Connection = { db, owner, clockOffMs, fate: world.fate };
+  const connection: Connection = { db, owner, clockOffMs, tries: world.tries, fate: world.fate };
   const store = createSimStore(connection);
   const log = { info: () => {}, warn: (what: string) => world.warn(what), error: (what: string) => world.warn(what) };
   const model = provider.modelFor(owner);

@@ -112,7 +112,7 @@ export class World {
     const wake = Math.max(this.#guardedAt + GUARDIAN_EVERY_MS, this.db.nextWake());
     const at = Math.min(this.scheduler.nextAt(), wake, this.queue.nextVisibleAt());
     if (at === Number.POSITIVE_INFINITY) return false;
-    this.scheduler.now = Math.max(this.scheduler.now + 1, at);
+    this.scheduler.now = Math.max(this.scheduler.now, at) + 1; // no two clocks ever read the same time
     return true;
   }
 
@@ -175,6 +175,7 @@ export class World {
       provider: this.provider,
       outside: this.outside,
       program: this.program,
+      tries: this.faults.tries,
       fate: () => this.#fate(),
       uuid: () => `00000000-0000-4000-8000-${String(++this.#uuids).padStart(12, "0")}`,
       warn: () => {},
@@ -203,13 +204,14 @@ export class World {
     if (this.#disturbances >= faults.disturbances || !random.chance(faults.disturbing)) return;
     this.#disturbances++;
     const kind = random.pick(faults.kinds);
-    if (kind === "crash") this.#crash(random.pick(this.workers));
+    if (kind === "crash") this.crash(random.pick(this.workers));
     else if (kind === "pause") this.#pause(random.pick(this.workers), random.int(2.5 * LEASE_MS));
     else if (kind === "stall") this.#note("stall", () => (this.scheduler.now += random.int(2 * LEASE_MS)));
     else this.#cutOff();
   }
 
-  #crash(worker: Worker): void {
+  /** All that it waits for never comes; its leases stay until they run out. */
+  crash(worker: Worker): void {
     this.#note(`${worker.owner} dies`, () => this.#remove(worker));
     const again = this.random.int(8_000);
     if (this.workers.length < 2) this.#spawn();
