@@ -23,7 +23,6 @@ export const ERRORS = {
   "model.paused_too_often": entry("task"),
   context_exceeded: entry("task"),
   output_exhausted: entry("task"),
-  "output.invalid": entry("task"),
   max_steps: entry("task"),
   budget_exhausted: entry("task"),
   "tool.unknown_outcome": entry("task"),
@@ -50,7 +49,6 @@ export const ERRORS = {
   // an invocation: the stream is unharmed, somebody looks again
   "cut.storm": entry("invocation", true),
   "generation.older": entry("invocation", true),
-  "lease.lost": entry("invocation", true),
   "database.unavailable": entry("invocation", true),
   "database.unsafe": entry("invocation"),
   "schema.newer": entry("invocation"),

@@ -123,6 +123,9 @@ export const STEP_RESERVE_MS = 60_000;
 /** A provider that pauses a turn (`pause`) is asked to go on this often in a row. */
 export const PAUSES_MAX = 10;
 
+/** Digests of request headers that a worker remembers as kept: a role of one version of an agent has one. */
+export const REMEMBERED_HEADERS = 1_000;
+
 /** Cuts of one stream by one generation in CUT_STORM_WINDOW_MS; one more is a digest that isn't stable (I7). */
 export const CUT_STORM_CUTS = 3;
 /** Longer than the few minutes in which an unstable digest shows; a person who edits as often is slower. */

@@ -1,4 +1,5 @@
 // One run as people read it: its tree of waves and tasks, what it used and cost, and why it stands still if it does.
+import type { ErrorInfo } from "../core/errors.ts";
 import type { RawEvent } from "../core/events.ts";
 import { type Accounts, accountsOf, totalAccounts } from "../core/receipt.ts";
 import type { RunRow, StreamRow } from "../ports/store.ts";
@@ -66,18 +67,32 @@ export async function readRun(
     waves,
     wait: own?.wait ?? null,
     problem: own?.problem ?? null,
-    reason: reasonOf(run, streams),
+    reason: reasonOf(run, streams, events),
   };
 }
 
 /** Task ids are `w<wave>t<n>`: by number, so that t10 stands after t9. */
 const place = (t: TaskView): number => Number(/t(\d+)$/.exec(t.taskId)?.[1] ?? 0);
 
-function reasonOf(run: RunRow, streams: readonly StreamRow[]): string | null {
-  if (run.error !== null) return `${run.error.code}: ${run.error.message}`;
+type CallEvents = ReadonlyMap<string, readonly { readonly event: RawEvent }[]>;
+
+function reasonOf(run: RunRow, streams: readonly StreamRow[], events: CallEvents): string | null {
+  if (run.error !== null) return said(run.error);
   const stepped = streams.find((s) => s.problem !== null);
-  if (stepped?.problem) return `${stepped.streamId}: ${stepped.problem.code}: ${stepped.problem.message}`;
+  if (stepped?.problem) return `${stepped.streamId}: ${said(stepped.problem)}`;
   const cut = streams.find((s) => s.wait === "cut");
-  if (cut === undefined) return null;
-  return `${cut.streamId}: an edit would repeat a completed call that has effects outside; revert the edit and run \`toren jobs resume ${run.runId}\`, or cancel the run`;
+  return cut === undefined
+    ? null
+    : `${cut.streamId}: ${said(needsDecision(run.runId, events.get(cut.streamId) ?? []))}`;
+}
+
+const said = ({ code, message }: { readonly code: string; readonly message: string }): string => `${code}: ${message}`;
+
+function needsDecision(runId: string, events: readonly { readonly event: RawEvent }[]): ErrorInfo {
+  const asked = events.findLast(({ event }) => event.type === "CutRequested")?.event.payload.calls;
+  const calls = Array.isArray(asked) && asked.length > 0 ? ` (${asked.join(", ")})` : "";
+  return {
+    code: "cut.needs_decision",
+    message: `an edit would repeat a completed call that has effects outside${calls}; revert the edit and run \`toren jobs resume ${runId}\`, or cancel the run`,
+  };
 }

@@ -12,6 +12,7 @@ import type { Lease, TaskSpec } from "../ports/store.ts";
 import { cutsByThisGeneration, stormProblem } from "./cut-storm.ts";
 import type { Circumstances, EngineDeps, Worked } from "./deps.ts";
 import { streamOf } from "./hints.ts";
+import { keepHeader } from "./request-headers.ts";
 import { createStreamWriter, giveUp, type StreamWriter } from "./stream-writer.ts";
 import { giveBack, leaveToNewer, stepBack, takeStream } from "./take-stream.ts";
 import { askStep, toolStep } from "./task-steps.ts";
@@ -177,6 +178,7 @@ async function loop(
     const action = nextAction(state, { maxSteps: work.role.maxSteps, totalTokens: work.role.totalTokens });
     if ((action.type === "ask" || action.type === "tools") && mustHandOver(work)) return await handOver(work);
     if (!announced) {
+      await keepHeader(deps.store.tasks, hint.agent, header);
       const attempt = log.filter((e) => e.type === "TaskStarted").length + 1;
       work.record({ type: "TaskStarted", attempt, specDigest: header.digest, parts: { ...header.parts } });
       announced = true;

@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { json, usage } from "../core/messages.ts";
 import type { RunView, TaskView } from "../engine/read-run.ts";
-import type { RunRow } from "../ports/store.ts";
+import type { RunOutline } from "../ports/store.ts";
 
 export const RUN_STATUSES = [
   "created",
@@ -75,7 +75,7 @@ export type RunJson = z.infer<typeof run>;
 const rfc3339 = (ms: number): string => new Date(ms).toISOString();
 
 /** A run in a list: without its input and output, which may be large. */
-export const summaryJson = (row: RunRow): RunSummary => ({
+export const summaryJson = (row: RunOutline): RunSummary => ({
   runId: row.runId,
   agent: row.agent,
   process: row.process,

@@ -3,6 +3,7 @@
 // half-written then, but an append may have landed: `append` finds that out itself (lost acknowledgement) and answers truthfully.
 import type { Fact, InboxItem, RawEvent, TaskOutcome } from "../core/events.ts";
 import type { Json } from "../core/json.ts";
+import type { ToolSchema } from "../core/messages.ts";
 
 export interface StreamRef {
   readonly agent: string;
@@ -150,8 +151,24 @@ export interface EndedTask {
   readonly outcome: TaskOutcome;
 }
 
+/** What every request of a task begins with. Model, system, tools, options and maxTokens are what its digest is of. */
+export interface RequestHeader {
+  readonly digest: string;
+  readonly model: string;
+  readonly system: string;
+  readonly tools: readonly ToolSchema[];
+  readonly options: Json;
+  readonly maxTokens: number;
+  readonly outputSchema: Json | null;
+}
+
 /** What a tick and a task read about tasks. */
 export interface TaskStore {
+  /**
+   * Keeps what a task's requests begin with, so that people can read them: the log holds only its digest. Idempotent by digest: the first one stays.
+   * @throws TorenError `payload.too_large`
+   */
+  keepHeader(agent: string, header: RequestHeader): Promise<void>;
   spec(stream: StreamRef): Promise<TaskSpec | null>;
   /** Content of a run's tasks without their inputs, for claims on re-planning. */
   digests(agent: string, runId: string): Promise<{ taskId: string; digest: string }[]>;
@@ -184,6 +201,9 @@ export type RunStatus =
   | "completed"
   | "failed"
   | "cancelled";
+
+/** A run without what went in and came out, which may be large. */
+export type RunOutline = Omit<RunRow, "input" | "output">;
 
 export interface StreamRow {
   readonly streamId: string;
@@ -226,9 +246,9 @@ export interface RunStore {
     status?: RunStatus;
     before?: string;
     limit: number;
-  }): Promise<{ runs: RunRow[]; next: string | null }>;
+  }): Promise<{ runs: RunOutline[]; next: string | null }>;
   streams(agent: string, runId: string): Promise<StreamRow[]>;
-  /** Events of all streams of a run that concern calls and cuts, without responses and results: enough for usage, cost and the receipt. */
+  /** Events of all streams of a run that concern calls, cuts and the ends of tasks, without responses and results: enough for usage, cost and the receipt. */
   callEvents(agent: string, runId: string): Promise<{ streamId: string; event: RawEvent }[]>;
   /** Ids of the files attached to a run. */
   files(agent: string, runId: string): Promise<string[]>;

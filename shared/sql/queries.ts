@@ -250,6 +250,9 @@ SELECT max(generation) AS generation FROM toren_control.deployments WHERE agent 
 SELECT run_id, request_digest FROM :agent.runs WHERE idempotency_key = $2::text OR run_id = $1::uuid
 ORDER BY (idempotency_key IS NOT DISTINCT FROM $2::text) DESC LIMIT 1
 `,
+  "keep-header": `
+INSERT INTO :agent.request_headers (digest, header) VALUES ($1::text, $2::jsonb) ON CONFLICT DO NOTHING
+`,
   "list-agents": `
 SELECT agent FROM toren_control.agents ORDER BY agent
 `,
@@ -257,7 +260,8 @@ SELECT agent FROM toren_control.agents ORDER BY agent
 SELECT stream_id, seq, type, payload - 'response' - 'result' - 'args' AS payload, floor(extract(epoch FROM recorded_at) * 1000)::float8 AS recorded_at
 FROM :agent.events
 WHERE run_id = $1::uuid AND (stream_id, seq) > ($2::text, $3::bigint)
-  AND type IN ('TaskStarted', 'LlmCallStarted', 'LlmCallCompleted', 'LlmCallFailed', 'ToolCallStarted', 'ToolCallCompleted', 'StreamInvalidated', 'CutRequested')
+  AND type IN ('TaskStarted', 'LlmCallStarted', 'LlmCallCompleted', 'LlmCallFailed', 'ToolCallStarted', 'ToolCallCompleted', 'StreamInvalidated', 'CutRequested',
+               'TaskCompleted', 'TaskFailed', 'TaskCancelled')
 ORDER BY stream_id, seq LIMIT $4::int
 `,
   "list-digests": `
@@ -274,7 +278,7 @@ WHERE run_id = $1::uuid AND stream_id > 'run' AND status <> 'ended' ORDER BY str
 SELECT file_id FROM :agent.run_files WHERE run_id = $1::uuid ORDER BY position
 `,
   "list-runs": `
-SELECT run_id, process, status, input, output, error, generation, to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS place,
+SELECT run_id, process, status, error, generation, to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS place,
        floor(extract(epoch FROM created_at) * 1000)::float8 AS created_at, floor(extract(epoch FROM ended_at) * 1000)::float8 AS ended_at
 FROM :agent.runs r
 WHERE ($1::text IS NULL OR status = $1::text)
@@ -598,6 +602,11 @@ CREATE TABLE :agent.task_specs (
   digest text NOT NULL,
   ordinal bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
   PRIMARY KEY (run_id, task_id)
+);
+CREATE TABLE :agent.request_headers (
+  digest text COLLATE "C" PRIMARY KEY,
+  header jsonb NOT NULL CHECK (jsonb_typeof(header) = 'object'),
+  first_used_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 CREATE TABLE :agent.waves (
   run_id uuid NOT NULL,

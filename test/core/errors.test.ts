@@ -57,7 +57,7 @@ describe("the table", () => {
 
   test("what an invocation ends leaves the stream unharmed; bugs are nobody's to retry", () => {
     expect(ERRORS.bug).toEqual({ reach: "bug", retryable: false });
-    expect(ERRORS["lease.lost"]).toEqual({ reach: "invocation", retryable: true });
+    expect(ERRORS["database.unavailable"]).toEqual({ reach: "invocation", retryable: true });
     expect(ERRORS["model.unavailable"].retryable).toBe(true);
     expect(ERRORS["model.auth"].retryable).toBe(false);
   });

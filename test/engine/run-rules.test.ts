@@ -204,6 +204,9 @@ describe("plans that were cut", () => {
     expect(await runTick(two.deps, hint, ALWAYS)).toBe("parked");
     expect((await two.deps.store.runs.get(AGENT, runId))?.status).toBe("waitingCut");
     expect(await t.payloads(runId, "CutRequested")).toMatchObject([{ calls: ["w0t0: mail"] }]);
+    expect((await readRun(two.deps, { agent: AGENT, runId }))?.reason).toMatch(
+      /^run: cut\.needs_decision: .*\(w0t0: mail\).*toren jobs resume/,
+    );
     expect(await runTick(two.deps, hint, ALWAYS)).toBe("parked");
     expect(await t.payloads(runId, "CutRequested")).toHaveLength(1);
     const three = t.stack(roles, workflow(then("to Ann")), { model, generation: 3 });

@@ -13,7 +13,7 @@ import type {
   TaskStore,
   Watch,
 } from "../../shared/ports/store.ts";
-import { stored } from "./append.ts";
+import { refuseTooLarge, stored } from "./append.ts";
 import { ask, type Connection, repeatable } from "./connection.ts";
 import { type RunRecord, type Stream, statusOf, streamKey, type Transaction, UniqueViolation } from "./database.ts";
 import { newStream } from "./plan.ts";
@@ -33,11 +33,13 @@ const byId = (a: Stream, b: Stream): number => (a.streamId < b.streamId ? -1 : 1
 
 function createTasks(connection: Connection): TaskStore {
   return {
-    keepHeader: (agent, { digest, ...header }) =>
-      ask(connection, "header", (tx) => {
-        if (tx.db.headers.has(`${agent} ${digest}`)) return;
-        tx.write(() => tx.db.headers.set(`${agent} ${digest}`, stored(header as unknown as Json)));
-      }),
+    keepHeader: async (agent, { digest, ...header }) => {
+      refuseTooLarge("What the task's requests begin with", header);
+      const key = `${agent} ${digest}`;
+      await ask(connection, "header", (tx) => {
+        if (!tx.db.headers.has(key)) tx.write(() => tx.db.headers.set(key, stored(header as unknown as Json)));
+      });
+    },
     spec: ({ runId, streamId }) =>
       ask(connection, `spec ${streamId}`, (tx) => {
         const spec = tx.db.run(runId)?.specs.get(streamId.slice(TASK.length));

@@ -6,7 +6,7 @@ import { TorenError } from "../../core/errors.ts";
 import type { RawEvent } from "../../core/events.ts";
 import { fromStored, type Json } from "../../core/json.ts";
 import { GRACE_MS, READ_PAGE_ROWS } from "../../core/limits.ts";
-import type { NewRun, RunRow, RunStatus, RunStore, StreamRow, Wait } from "../../ports/store.ts";
+import type { NewRun, RunOutline, RunRow, RunStatus, RunStore, StreamRow, Wait } from "../../ports/store.ts";
 import { codeOf } from "../database/failures.ts";
 import { restoreAll, writeBlobs } from "./blobs.ts";
 import { explained, repeatable, type Statements, wasDoubtful } from "./statements.ts";
@@ -14,18 +14,20 @@ import { storedObject, storedValue } from "./values.ts";
 
 const UNIQUE_VIOLATION = "23505";
 
-interface Row {
+interface OutlineRow {
   readonly run_id: string;
   readonly process: string;
   readonly status: RunStatus;
-  readonly input: Json;
-  readonly output: Json | null;
   readonly error: Json | null;
   readonly generation: number;
   readonly created_at: number;
   readonly ended_at: number | null;
 }
-interface ListedRow extends Row {
+interface Row extends OutlineRow {
+  readonly input: Json;
+  readonly output: Json | null;
+}
+interface ListedRow extends OutlineRow {
   readonly place: string;
 }
 
@@ -35,8 +37,8 @@ export function createRuns(pool: Pool, statements: Statements): RunStore {
   return {
     create: (run) => create(pool, statements, run),
     get: async (agent, runId) => {
-      const rows = await statements.ask<Row>("read-run", agent, [runId]);
-      return (await runRows(statements, agent, rows))[0] ?? null;
+      const [row] = await statements.ask<Row>("read-run", agent, [runId]);
+      return row === undefined ? null : await runRow(statements, agent, row);
     },
     agentOf: async (runId) => (await statements.ask<{ agent: string }>("find-agent", null, [runId]))[0]?.agent ?? null,
     list: async ({ agent, status, before, limit }) => {
@@ -55,9 +57,7 @@ export function createRuns(pool: Pool, statements: Statements): RunStore {
       const shown = merged.slice(0, limit);
       const last = shown.at(-1)?.row;
       return {
-        runs: await Promise.all(
-          shown.map(async ({ agent: name, row }) => (await runRows(statements, name, [row]))[0] as RunRow),
-        ),
+        runs: await Promise.all(shown.map(({ agent: name, row }) => outline(statements, name, row))),
         next: merged.length > limit && last !== undefined ? encodeCursor(last) : null,
       };
     },
@@ -93,23 +93,27 @@ async function create(pool: Pool, statements: Statements, run: NewRun): ReturnTy
   return { type: mine ? "created" : "existing", runId: found.run_id, same: found.request_digest === request };
 }
 
-async function runRows(statements: Statements, agent: string, rows: readonly Row[]): Promise<RunRow[]> {
-  const values = rows.flatMap((row) =>
-    [row.input, row.output, row.error].map((value) => ({ runId: row.run_id, value })),
-  );
-  const restored = await restoreAll(statements, agent, values);
-  return rows.map((row, i) => ({
+async function runRow(statements: Statements, agent: string, row: Row): Promise<RunRow> {
+  const values = [row.input, row.output].map((value) => ({ runId: row.run_id, value }));
+  const [rest, [input, output]] = await Promise.all([
+    outline(statements, agent, row),
+    restoreAll(statements, agent, values),
+  ]);
+  return { ...rest, input: input ?? null, output: output ?? null };
+}
+
+async function outline(statements: Statements, agent: string, row: OutlineRow): Promise<RunOutline> {
+  const [error] = await restoreAll(statements, agent, [{ runId: row.run_id, value: row.error }]);
+  return {
     agent,
     runId: row.run_id,
     process: row.process,
     status: row.status,
-    input: restored[3 * i] ?? null,
-    output: restored[3 * i + 1] ?? null,
-    error: (restored[3 * i + 2] ?? null) as RunRow["error"],
+    error: (error ?? null) as RunRow["error"],
     generation: row.generation,
     createdAt: row.created_at,
     endedAt: row.ended_at,
-  }));
+  };
 }
 
 interface StreamsRow {

@@ -1,14 +1,21 @@
 // What ticks and tasks read about tasks.
 import type { TaskOutcome } from "../../core/events.ts";
 import type { Json } from "../../core/json.ts";
+import { PAYLOAD_MAX_BYTES } from "../../core/limits.ts";
 import type { TaskStore, Wait } from "../../ports/store.ts";
 import { restoreAll } from "./blobs.ts";
 import type { Statements } from "./statements.ts";
+import { storedValue } from "./values.ts";
 
 const TASK = "task:";
 
 export function createTasks(statements: Statements): TaskStore {
   return {
+    keepHeader: async (agent, { digest, ...header }) => {
+      // Whole in its row, however large: blobs belong to runs.
+      const stored = storedValue("What the task's requests begin with", header as unknown as Json, PAYLOAD_MAX_BYTES);
+      await statements.ask("keep-header", agent, [digest, stored.text]);
+    },
     spec: async ({ agent, runId, streamId }) => {
       const taskId = streamId.slice(TASK.length);
       const [row] = await statements.ask<{ role: string; input: Json; digest: string }>("read-spec", agent, [

@@ -87,6 +87,14 @@ CREATE TABLE :agent.task_specs (
   PRIMARY KEY (run_id, task_id)
 );
 
+-- What requests begin with: model, system prompt, tools, options, maxTokens, outputSchema. TaskStarted names its digest (specDigest), so header and
+-- events together are every request. Insert-only; of code, not of a run: it stays when runs are erased.
+CREATE TABLE :agent.request_headers (
+  digest text COLLATE "C" PRIMARY KEY,
+  header jsonb NOT NULL CHECK (jsonb_typeof(header) = 'object'),
+  first_used_at timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+
 -- One row a wave: how many of its tasks have not settled, and whether its run was told. Touched only while the run's own stream row is held.
 CREATE TABLE :agent.waves (
   run_id uuid NOT NULL,

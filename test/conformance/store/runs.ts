@@ -72,6 +72,8 @@ export function runSuite(get: () => Bench): void {
       expect(new Set(seen).size).toBe(seen.length);
       const { runs } = await b.store.runs.list({ agent: b.agent, status: "completed", limit: 1 });
       expect(runs.map((r) => r.runId)).toEqual([done]);
+      expect(Object.keys(runs[0] ?? {})).not.toContain("input");
+      expect(Object.keys(runs[0] ?? {})).not.toContain("output");
       await expect(b.store.runs.list({ limit: 3, before: "'; --" })).rejects.toMatchObject({ code: "request.invalid" });
     });
 
@@ -105,12 +107,14 @@ export function runSuite(get: () => Bench): void {
         event("ToolCallCompleted", { stepId: "s1", toolUseId: "u", result: "secret", isError: false }),
         event("ToolCallCompleted", { stepId: "s1", toolUseId: "v", result: "secret", isError: false }),
         event("StreamInvalidated", { fromSeq: 4, reason: "edit", generation: 2 }),
+        event("TaskCompleted", { result: "secret" }),
       ]);
       const events = await b.store.runs.callEvents(b.agent, runId);
       expect(events.map((e) => [e.streamId, e.event.seq])).toEqual(
-        Array.from({ length: 8 }, (_, i) => ["task:w0t0", i + 1]),
+        Array.from({ length: 9 }, (_, i) => ["task:w0t0", i + 1]),
       );
       expect(events[2]?.event.payload).toEqual({ stepId: "s1", usage });
+      expect(events[8]?.event).toMatchObject({ type: "TaskCompleted", payload: {} });
       expect(JSON.stringify(events)).not.toContain("secret");
       expect(await b.store.tasks.unrepeatable(b.agent, runId, ["w0t0", "w0t1"])).toEqual(["w0t0: pay"]);
       expect(await b.store.tasks.unrepeatable(b.agent, runId, [])).toEqual([]);

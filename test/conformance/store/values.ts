@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import type { Json } from "../../../shared/core/json.ts";
 import { PAYLOAD_MAX_BYTES } from "../../../shared/core/limits.ts";
-import { type Bench, completed, event, fresh, wave } from "./bench.ts";
+import { type Bench, completed, event, fresh, uuid, wave } from "./bench.ts";
 
 const text = (bytes: number): string => "x".repeat(bytes);
 const EXACT: readonly [string, Json][] = [
@@ -89,6 +89,19 @@ export function valueSuite(get: () => Bench): void {
       await writer.write(values.map((value) => event("StepCompleted", { value })));
       const log = await b.store.streams.read(stream, 1);
       expect(log.map((e) => e.payload.value === values[e.seq - 2])).toEqual(values.map(() => true));
+    });
+
+    test("c1: what requests begin with is kept however large, and however often; past the limit it is refused", async () => {
+      const b = get();
+      const header = (system: string) => {
+        const digest = `d1:${uuid()}`;
+        return { digest, model: "m", system, tools: [], options: {}, maxTokens: 1, outputSchema: null };
+      };
+      for (const one of [header("a\u0000b"), header(text(6_100_000))])
+        await Promise.all([b.store, b.other, b.store].map((s) => s.tasks.keepHeader(b.agent, one)));
+      await expect(b.store.tasks.keepHeader(b.agent, header(text(20_000_000)))).rejects.toMatchObject({
+        code: "payload.too_large",
+      });
     });
 
     test("c12: a wide wave of large inputs, many of them equal", async () => {

@@ -72,6 +72,11 @@ CREATE TABLE :agent.task_specs (
   ordinal bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
   PRIMARY KEY (run_id, task_id)
 );
+CREATE TABLE :agent.request_headers (
+  digest text COLLATE "C" PRIMARY KEY,
+  header jsonb NOT NULL CHECK (jsonb_typeof(header) = 'object'),
+  first_used_at timestamptz NOT NULL DEFAULT clock_timestamp()
+);
 CREATE TABLE :agent.waves (
   run_id uuid NOT NULL,
   wave int NOT NULL,
