@@ -26,7 +26,7 @@ export interface Program {
   agent(env: Env): AgentDefinition;
 }
 
-const task = (script: Script): Json => script as unknown as Json;
+export const task = (script: Script): Json => script as unknown as Json;
 
 /** The same tools for every program: with a key, without one, and without effects. */
 function tools({ owner, outside }: Env): ToolDefinition[] {
@@ -44,7 +44,7 @@ function tools({ owner, outside }: Env): ToolDefinition[] {
   ];
 }
 
-function program(
+export function program(
   name: string,
   run: (ctx: WorkflowCtx<Json>, env: Env) => Promise<Json>,
   more: Partial<Program> & { prompt?: (env: Env) => string } = {},

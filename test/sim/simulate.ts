@@ -46,7 +46,11 @@ export async function simulate(
 
 /** What failed, and how to see it again. */
 export const told = ({ seed, program, wrong, world }: Verdict): string =>
-  [`SEED=${seed} PROGRAM="${program}" node test/sim/soak.ts`, ...world.events, ...wrong.slice(0, 8)].join("\n  ");
+  [
+    `SEED=${seed} PROGRAM="${program.startsWith("grown") ? "grown" : program}" node test/sim/soak.ts`,
+    ...world.events,
+    ...wrong.slice(0, 8),
+  ].join("\n  ");
 
 async function live(world: World): Promise<string[]> {
   const wrong = watch(world);

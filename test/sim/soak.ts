@@ -1,8 +1,9 @@
 // Runs many seeds and prints those that fail: `node test/sim/soak.ts [how many] [from]`. One seed in full: `SEED=7 node test/sim/soak.ts`.
-// One program alone: `PROGRAM=waves`, in one kind of weather: `WEATHER="workers die"`. With a mistake planted in the store's statements: `PLANT=noEpoch` (database.ts lists them).
+// One program alone: `PROGRAM=waves` (`grown`: another for each seed), in one kind of weather: `WEATHER="workers die"`. With a mistake planted in the store's statements: `PLANT=noEpoch` (database.ts lists them).
 
 import { WEATHERS, type Weather } from "./faults.ts";
 import { PROGRAMS } from "./programs.ts";
+import { randomProgram } from "./random-program.ts";
 import { simulate, told } from "./simulate.ts";
 
 const one = process.env.SEED;
@@ -10,12 +11,17 @@ const count = one === undefined ? Number(process.argv[2] ?? 200) : 1;
 const from = Number(one ?? process.argv[3] ?? 1);
 const plants = process.env.PLANT === undefined ? {} : { [process.env.PLANT]: true };
 const program = PROGRAMS.find((p) => p.name === process.env.PROGRAM);
+const grown = process.env.PROGRAM === "grown";
 const weather = Object.keys(WEATHERS).find((w) => w === process.env.WEATHER) as Weather | undefined;
 const began = Date.now();
 let failures = 0;
 let steps = 0;
 for (let seed = from; seed < from + count; seed++) {
-  const verdict = await simulate(seed, { plants, ...(program && { program }), ...(weather && { weather }) });
+  const verdict = await simulate(seed, {
+    plants,
+    ...(grown ? { program: randomProgram(seed) } : program && { program }),
+    ...(weather && { weather }),
+  });
   steps += verdict.steps;
   if (one !== undefined) tell(verdict);
   if (verdict.wrong.length === 0) continue;
