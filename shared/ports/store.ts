@@ -170,7 +170,7 @@ export interface TaskStore {
    */
   keepHeader(agent: string, header: RequestHeader): Promise<void>;
   spec(stream: StreamRef): Promise<TaskSpec | null>;
-  /** Content of a run's tasks without their inputs, for claims on re-planning. */
+  /** Content of a run's tasks without their inputs, for claims on re-planning: of all but those that were told to stop (a fact `cancel`). */
   digests(agent: string, runId: string): Promise<{ taskId: string; digest: string }[]>;
   /** Outcomes of those of the tasks that have ended, in one query: what their last event says. */
   outcomes(agent: string, runId: string, taskIds: readonly string[]): Promise<EndedTask[]>;

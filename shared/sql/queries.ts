@@ -265,7 +265,10 @@ WHERE run_id = $1::uuid AND (stream_id, seq) > ($2::text, $3::bigint)
 ORDER BY stream_id, seq LIMIT $4::int
 `,
   "list-digests": `
-SELECT task_id, digest FROM :agent.task_specs WHERE run_id = $1::uuid ORDER BY ordinal
+SELECT t.task_id, t.digest FROM :agent.task_specs t
+WHERE t.run_id = $1::uuid
+  AND NOT EXISTS (SELECT 1 FROM :agent.inbox i WHERE i.run_id = t.run_id AND i.stream_id = 'task:' || t.task_id AND i.kind = 'cancel')
+ORDER BY t.ordinal
 `,
   "list-files": `
 SELECT f.id, f.name, f.media_type, f.bytes FROM unnest($1::text[]) WITH ORDINALITY AS w(id, ord) JOIN toren_control.files f ON f.id = w.id ORDER BY w.ord

@@ -1,2 +1,6 @@
--- Content of a run's tasks without their inputs, in the order they were created. No locks. $1 run uuid
-SELECT task_id, digest FROM :agent.task_specs WHERE run_id = $1::uuid ORDER BY ordinal
+-- Content of those of a run's tasks that a plan may take over, without their inputs, in the order they were created. Not of those that were told to stop:
+-- how they ended says nothing of their content, and a plan that took one over would fail by another's failure. No locks. $1 run uuid
+SELECT t.task_id, t.digest FROM :agent.task_specs t
+WHERE t.run_id = $1::uuid
+  AND NOT EXISTS (SELECT 1 FROM :agent.inbox i WHERE i.run_id = t.run_id AND i.stream_id = 'task:' || t.task_id AND i.kind = 'cancel')
+ORDER BY t.ordinal
