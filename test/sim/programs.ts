@@ -195,6 +195,22 @@ const refused = program(
   },
 );
 
+/** A wave breaks and stops its other tasks; an edit then asks for what they were asked (claims take over content, never how somebody was stopped). */
+const afterFailure = program(
+  "an edit after a failure",
+  async (ctx, { edition }) => {
+    const slow: Script = { id: "slow", rounds: [["look"], ["look"], ["book"]] };
+    const first = await (edition === 0
+      ? wave(ctx, "w", [slow, { id: "bad", refuse: true }]).then(
+          () => "no failure",
+          (e: Error) => e.message,
+        )
+      : wave(ctx, "v", [slow, { id: "other" }]).then(({ results }) => results.map((r) => r.output ?? r.error ?? "")));
+    return [first, await ask(ctx, { id: "x", rounds: [["look"], ["look"]] })];
+  },
+  { editions: 2 },
+);
+
 /** A prompt that every worker reads differently: each take-over cuts, until the storm limit has it wait (I7). */
 const unstable = program(
   "an unstable prompt",
@@ -237,4 +253,5 @@ export const PROGRAMS: readonly Program[] = [
   refused,
   unstable,
   rewritten,
+  afterFailure,
 ];

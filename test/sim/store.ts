@@ -48,9 +48,13 @@ function createTasks(connection: Connection): TaskStore {
         return { taskId, role, input: stored(input), digest };
       }),
     digests: (_, runId) =>
-      ask(connection, "digests", (tx) =>
-        [...(tx.db.run(runId)?.specs.values() ?? [])].map(({ taskId, digest }) => ({ taskId, digest })),
-      ),
+      ask(connection, "digests", (tx) => {
+        const run = tx.db.run(runId);
+        const stopped = ({ taskId }: { taskId: string }): boolean =>
+          run?.inbox.get(TASK + taskId)?.some((i) => (i.payload as { kind?: string }).kind === "cancel") ?? false;
+        const claimable = [...(run?.specs.values() ?? [])].filter((spec) => !stopped(spec));
+        return claimable.map(({ taskId, digest }) => ({ taskId, digest }));
+      }),
     outcomes: (_, runId, taskIds) =>
       ask(connection, "outcomes", (tx) =>
         taskIds.flatMap((taskId) => {
