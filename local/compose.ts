@@ -11,8 +11,8 @@ import { createPostgresQueue } from "../shared/adapters/queue/postgres.ts";
 import { createDeployments } from "../shared/adapters/store/deployments.ts";
 import { checkSchemas, migrate } from "../shared/adapters/store/migrate.ts";
 import { createStore } from "../shared/adapters/store/postgres.ts";
+import { withModel } from "../shared/authoring/define-agent.ts";
 import { type LoadProblem, problemText } from "../shared/authoring/problem.ts";
-import { hash } from "../shared/core/digest.ts";
 import { TorenError } from "../shared/core/errors.ts";
 import { LEASE_MS } from "../shared/core/limits.ts";
 import { cancelRun, resumeRun } from "../shared/engine/cancel-run.ts";
@@ -57,6 +57,8 @@ export interface Laptop {
   /** Of agents that couldn't be loaded; the others are served. */
   readonly problems: readonly LoadProblem[];
   http(key: string): HttpDeps;
+  /** Whether this is the code that is served: `agent` is as its files say, without the laptop's one model. */
+  serves(agent: AgentDefinition): boolean;
   /** A reload's new code, as the next generation. */
   deploy(agent: AgentDefinition): Promise<Deployed>;
   /** Lets go of the database. Work has stopped before. */
@@ -120,8 +122,9 @@ async function composeOver(database: Database, options: LaptopOptions): Promise<
     agents,
     problems: loaded.problems,
     http: (key) => httpDeps(engine, loaded.problems, key),
+    serves: (agent) => agents.get(agent.name)?.agent.codeHash === overridden(agent, options.model).codeHash,
     deploy: async (agent) => {
-      const own = withModel(agent, options.model);
+      const own = overridden(agent, options.model);
       await migrate(database, [own.name]);
       const deployed = await registered(deployments)(own);
       agents.replace(deployed);
@@ -140,15 +143,11 @@ export const cacheFolderOf = (stateFolder: string): string => join(stateFolder, 
 async function loadFrom({ agentsFolder, stateFolder, env, model }: LaptopOptions) {
   if (agentsFolder === null) return { agents: [], problems: [] };
   const { agents, problems } = await loadAgents(agentsFolder, { env, cacheFolder: cacheFolderOf(stateFolder) });
-  return { agents: agents.map((agent) => withModel(agent, model)), problems };
+  return { agents: agents.map((agent) => overridden(agent, model)), problems };
 }
 
-/** The agent with one model for all its roles. It is part of what is asked, so it is part of the code that a generation stands for. */
-export function withModel(agent: AgentDefinition, model: string | null): AgentDefinition {
-  if (model === null) return agent;
-  const roles = new Map([...agent.roles].map(([name, role]) => [name, { ...role, model }]));
-  return { ...agent, roles, codeHash: hash(`${agent.codeHash}\n${model}`) };
-}
+const overridden = (agent: AgentDefinition, model: string | null): AgentDefinition =>
+  model === null ? agent : withModel(agent, model);
 
 const registered =
   (deployments: Deployments) =>

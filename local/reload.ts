@@ -30,13 +30,14 @@ export interface AgentWatch {
 
 /**
  * Loads the agents, then calls back, one change after another, when an agent's files have changed in their meaning: formatting and comments alone are
- * no change. A change during the first loading isn't missed.
+ * no change. A change during the first loading isn't missed, and `onInitial` is done before the first call back.
  * @throws TorenError `agent.invalid` when the folder isn't there
  */
 export async function watchAgents(
   agentsFolder: string,
   options: LoadOptions,
   onChange: (change: AgentChange) => void | Promise<void>,
+  onInitial: (initial: LoadedAgents) => void | Promise<void> = () => undefined,
 ): Promise<AgentWatch> {
   const folder = resolve(agentsFolder);
   const names = await agentNames(folder);
@@ -48,6 +49,7 @@ export async function watchAgents(
   await watching.alone(async () => {
     for (const name of names) first.push(await loadAgent(join(folder, name), options));
     for (const loaded of first) remember(seen, loaded);
+    await onInitial(gathered(first));
   });
   return { initial: gathered(first), close: watching.close };
 }

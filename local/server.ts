@@ -1,4 +1,5 @@
 // The laptop's server: the HTTP API over the laptop's composition, with a worker beside it or without.
+import { problemText } from "../shared/authoring/problem.ts";
 import { messageOf, TorenError } from "../shared/core/errors.ts";
 import { cacheFolderOf, composeLaptop, type Laptop, type LaptopOptions } from "./compose.ts";
 import { listen } from "./listen.ts";
@@ -81,15 +82,26 @@ const occupied = (other: ServerRecord | null): TorenError =>
     `A server runs here already: ${other?.url ?? "just started"} (pid ${other?.pid ?? "?"}). Use that one, or another state folder (TOREN_HOME).`,
   );
 
-function watchFor(options: ServerOptions, laptop: Laptop): Promise<AgentWatch | null> {
+/** What was edited between the laptop's loading and the begin of the watching is a change too. */
+export function watchFor(
+  options: Pick<ServerOptions, "agentsFolder" | "onAgentChange" | "stateFolder" | "env" | "log">,
+  laptop: Laptop,
+): Promise<AgentWatch | null> {
   const { agentsFolder, onAgentChange, stateFolder, env } = options;
   if (onAgentChange === undefined || agentsFolder === null) return Promise.resolve(null);
-  return watchAgents(agentsFolder, { env, cacheFolder: cacheFolderOf(stateFolder) }, async (change) => {
+  const onChange = async (change: AgentChange): Promise<void> => {
     try {
       const generation = change.type === "loaded" ? (await laptop.deploy(change.agent)).generation : null;
       onAgentChange(change, generation);
     } catch (e) {
       options.log.error("a reload wasn't registered; save the file again", { error: messageOf(e) });
     }
+  };
+  const told = new Set(laptop.problems.map(problemText));
+  return watchAgents(agentsFolder, { env, cacheFolder: cacheFolderOf(stateFolder) }, onChange, async (initial) => {
+    for (const agent of initial.agents) if (!laptop.serves(agent)) await onChange({ type: "loaded", agent });
+    const fresh = initial.problems.filter((problem) => !told.has(problemText(problem)));
+    for (const [name, problems] of Map.groupBy(fresh, (problem) => problem.agent))
+      await onChange({ type: "broken", name, problems });
   });
 }

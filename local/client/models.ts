@@ -5,9 +5,15 @@ import { DEMO_MODEL } from "../../shared/adapters/model/prices.ts";
 import { TorenError } from "../../shared/core/errors.ts";
 
 /** The environment's variables that a provider can be reached with. */
-export const PROVIDER_VARIABLES = ["OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY"] as const;
+export const PROVIDER_VARIABLES = ["OPENAI_API_KEY", "OPENAI_BASE_URL"] as const;
+/** Of a provider that a later version reaches: people set it, and must be told that it does nothing. */
+const LATER_VARIABLE = "ANTHROPIC_API_KEY";
 
 export const providersIn = (env: NodeJS.ProcessEnv): string[] => PROVIDER_VARIABLES.filter((name) => env[name]);
+
+/** What there is to say of a key that this version has no use for. */
+export const unusedKey = (env: NodeJS.ProcessEnv): string | null =>
+  env[LATER_VARIABLE] ? `${LATER_VARIABLE} is set, but anthropic/ is not in this version.` : null;
 
 export interface ModelChoice {
   /** `provider/name` for every role; null: each role's own. */
@@ -21,8 +27,14 @@ export interface ModelChoice {
 const DEMO_NAME = `openai/${DEMO_MODEL}`;
 const RULES = "fixed rules, no language model; simulated costs";
 
-/** `asked`: of `--model`. `unasked`: whether the rule-based one may step in where no provider can be reached. */
+/** `asked`: of `--model`. `unasked`: whether the rule-based one may step in where no provider can be reached. A key is never spent unasked. */
 export function chooseModel(asked: string | undefined, env: NodeJS.ProcessEnv, unasked: boolean): ModelChoice {
+  const { notice, ...choice } = choose(asked, env, unasked);
+  const unused = unusedKey(env);
+  return { ...choice, notice: unused === null ? notice : `${unused} ${notice}` };
+}
+
+function choose(asked: string | undefined, env: NodeJS.ProcessEnv, unasked: boolean): ModelChoice {
   const found = providersIn(env);
   if (asked === "demo") {
     const unspent =
@@ -31,11 +43,12 @@ export function chooseModel(asked: string | undefined, env: NodeJS.ProcessEnv, u
         : ` ${found.join(" and ")} in the environment stay${found.length === 1 ? "s" : ""} unused.`;
     return { model: DEMO_NAME, demo: true, notice: `The demo model answers (${RULES}).${unspent}` };
   }
+  const none = unusedKey(env) === null ? "No provider key is set" : "No other provider key is set";
   if (found.length === 0 && asked === undefined && unasked) {
-    const notice = `No provider key is set: the demo model answers (${RULES}). OPENAI_API_KEY or OPENAI_BASE_URL brings a real one.`;
+    const notice = `${none}: the demo model answers (${RULES}). OPENAI_API_KEY or OPENAI_BASE_URL brings a real one.`;
     return { model: DEMO_NAME, demo: true, notice };
   }
-  const uses = found.length === 0 ? "No provider key is set." : `Using ${found.join(" and ")} of the environment.`;
+  const uses = found.length === 0 ? `${none}.` : `Using ${found.join(" and ")} of the environment.`;
   return {
     model: asked ?? null,
     demo: false,

@@ -2,11 +2,12 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { checkDatabase } from "../../shared/adapters/database/checks.ts";
+import { embeddedFiles } from "../../shared/adapters/database/embedded.ts";
 import { checkSchemas } from "../../shared/adapters/store/migrate.ts";
 import { problemText } from "../../shared/authoring/problem.ts";
 import { messageOf, TorenError } from "../../shared/core/errors.ts";
 import { findServer } from "../client/connect.ts";
-import { PROVIDER_VARIABLES, providersIn } from "../client/models.ts";
+import { PROVIDER_VARIABLES, providersIn, unusedKey } from "../client/models.ts";
 import { cacheFolderOf, openDatabase } from "../compose.ts";
 import { loadAgents } from "../load/load-agents.ts";
 import { prepareState, stateFolderOf } from "../state.ts";
@@ -40,14 +41,15 @@ async function examine({ terminal }: Context, options: Options): Promise<number>
   const database = await databaseFindings(terminal, agents.names);
   const findings = [
     nodeFinding(),
-    ...database,
+    ...database.findings,
     ...agents.findings,
     providerFinding(terminal),
     await serverFinding(terminal),
   ];
-  if (options.json) writeJson(terminal, { ok: findings.every((f) => f.state !== "wrong"), findings });
+  const { psql } = database;
+  if (options.json) writeJson(terminal, { ok: findings.every((f) => f.state !== "wrong"), psql, findings });
   else terminal.out.write(findings.map((f) => `${lineOf(f, terminal)}\n`).join(""));
-  if (database.some((f) => f.state === "wrong")) return EXIT.unreachable;
+  if (database.findings.some((f) => f.state === "wrong")) return EXIT.unreachable;
   return findings.some((f) => f.state === "wrong") ? EXIT.failed : EXIT.done;
 }
 
@@ -66,7 +68,13 @@ function nodeFinding(): Finding {
   };
 }
 
-async function databaseFindings(terminal: Terminal, agents: readonly string[]): Promise<Finding[]> {
+/** `psql`: a shell's command for people who read with SQL; null: there is no database to read. */
+interface DatabaseFindings {
+  readonly findings: readonly Finding[];
+  readonly psql: string | null;
+}
+
+async function databaseFindings(terminal: Terminal, agents: readonly string[]): Promise<DatabaseFindings> {
   const { env, workingFolder } = terminal;
   const name = env.DATABASE_URL ? "database" : "embedded database";
   try {
@@ -80,18 +88,32 @@ async function databaseFindings(terminal: Terminal, agents: readonly string[]): 
           found: `${check.found}${check.advice === "" ? "" : `. ${check.advice}`}`,
         }),
       );
-      return [
+      const psql = env.DATABASE_URL ? 'psql "$DATABASE_URL"' : embeddedPsql(terminal, database.url);
+      const reach = env.DATABASE_URL ? psql : `while \`toren dev\` or a run is at work here: ${psql}`;
+      const findings: Finding[] = [
         { what: name, state: "ok", found: "answers" },
         ...settings,
         await schemaFinding(() => checkSchemas(database, agents)),
+        { what: "read with SQL", state: "note", found: reach },
       ];
+      return { findings, psql };
     } finally {
       await database.close();
     }
   } catch (e) {
-    return [{ what: name, state: "wrong", found: messageOf(e) }];
+    return { findings: [{ what: name, state: "wrong", found: messageOf(e) }], psql: null };
   }
 }
+
+/** Names where the password is, not what it is. The port changes from start to start: line 4 of the server's own pid file has it. */
+function embeddedPsql({ env, workingFolder }: Terminal, url: string): string {
+  const { hostname, username, pathname } = new URL(url);
+  const { password, pid } = embeddedFiles(stateFolderOf(env, workingFolder));
+  const port = `$(sed -n 4p ${quoted(pid)})`;
+  return `PGPASSWORD=$(cat ${quoted(password)}) psql -h ${hostname} -p ${port} -U ${username} ${pathname.slice(1)}`;
+}
+
+const quoted = (path: string): string => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
 
 async function schemaFinding(look: () => Promise<void>): Promise<Finding> {
   try {
@@ -125,11 +147,13 @@ async function agentFindings(terminal: Terminal, options: Options): Promise<{ fi
 /** Names of variables, never what is in them. */
 function providerFinding({ env }: Terminal): Finding {
   const found = providersIn(env);
-  if (found.length > 0) return { what: "provider keys", state: "ok", found: `${found.join(", ")} set` };
+  const unused = unusedKey(env);
+  const and = unused === null ? "" : `; ${unused}`;
+  if (found.length > 0) return { what: "provider keys", state: "ok", found: `${found.join(", ")} set${and}` };
   return {
     what: "provider keys",
     state: "note",
-    found: `none of ${PROVIDER_VARIABLES.join(", ")}; \`toren run\` uses the demo model`,
+    found: `none of ${PROVIDER_VARIABLES.join(", ")}; \`toren run\` uses the demo model${and}`,
   };
 }
 

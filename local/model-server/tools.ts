@@ -34,7 +34,10 @@ const QUERY_NAME = /^(?:q|query|search|question|keywords?|search_?term|.*_query|
 const TEXT_NAME = /^(?:text|terms?|pattern)$/i;
 const FILE_NAME = /^(?:file|path|filename|document|doc|.*_file|.*File|.*_path|.*Path)$/;
 const ID_NAME = /^(?:name|id|.*_id|.*Id)$/;
-const LINE_NAME = /line|offset|start|from/i;
+const LINE_NAME = /line/i;
+const START_NAME = /offset|start|from/i;
+/** Counted in something that a line number says nothing about. */
+const OTHER_UNIT_NAME = /char|byte|col|token|page/i;
 const COUNT_NAME = /^(?:lines|count|limit|n|length)$/i;
 
 /**
@@ -130,7 +133,8 @@ function places(task: string, seen: Seen): Place[] {
 function windowArgs(reader: ToolDefinition, line: number): JsonObject {
   const integers = Object.entries(properties(reader)).filter(([, schema]) => isInteger(schema));
   const count = integers.find(([name]) => COUNT_NAME.test(name))?.[0];
-  const start = integers.find(([name]) => LINE_NAME.test(name) && name !== count)?.[0];
+  const starts = integers.map(([name]) => name).filter((name) => name !== count && !OTHER_UNIT_NAME.test(name));
+  const start = starts.find((name) => LINE_NAME.test(name)) ?? starts.find((name) => START_NAME.test(name));
   if (start === undefined) return {};
   const from = Math.max(1, line - READ_LEAD_LINES);
   return { [start]: from, ...(count === undefined ? {} : { [count]: READ_WINDOW_LINES }) };

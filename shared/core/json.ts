@@ -1,20 +1,17 @@
 // JSON as the log keeps it. What is first used is what a replay reads: a value is brought into this form before anything sees it.
 
-import { JSON_DEPTH_MAX } from "./limits.ts";
+import { ERROR_PATH_CHARS, JSON_DEPTH_MAX } from "./limits.ts";
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 export interface JsonObject {
   readonly [key: string]: Json;
 }
 
-/** A path is part of messages for people and models; its start says where to look. */
-const PATH_CHARS_MAX = 200;
-
 /** A value that JSON can't hold; `path` names the place, as in `$.rows[3].handler`. */
 export class NotJson extends Error {
   readonly path: string;
   constructor(path: string, what: string) {
-    const place = path.length <= PATH_CHARS_MAX ? path : `${path.slice(0, PATH_CHARS_MAX)}…`.toWellFormed();
+    const place = path.length <= ERROR_PATH_CHARS ? path : `${path.slice(0, ERROR_PATH_CHARS)}…`.toWellFormed();
     super(`${place} is ${what}, which JSON can't hold`);
     this.name = "NotJson";
     this.path = path;

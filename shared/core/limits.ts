@@ -57,6 +57,8 @@ export const OPERATIONS_MAX = 10_000;
 export const TIME_MAX_MS = 8_640_000_000_000_000;
 /** What an error quotes of a thrown message at most. */
 export const ERROR_MESSAGE_MAX_CHARS = 8_192;
+/** What an error quotes of a place in a JSON value: its start says where to look. */
+export const ERROR_PATH_CHARS = 200;
 /** Steps of one run under way at once in its tick: they hold connections and memory of one worker. */
 export const STEPS_PARALLEL_MAX = 16;
 /** With STEP_BACKOFF_MS between them: over a passing failure, not over an outage. */

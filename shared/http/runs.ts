@@ -2,8 +2,10 @@
 import type { Context } from "hono";
 import * as z from "zod";
 import { TorenError } from "../core/errors.ts";
+import { type Json, NotJson, toJson } from "../core/json.ts";
 import {
   CANCEL_REASON_MAX_CHARS,
+  ERROR_PATH_CHARS,
   EVENTS_WAIT_MAX_MS,
   REQUEST_BODY_BYTES,
   RUN_FILES_MAX,
@@ -15,6 +17,7 @@ import type { Told } from "../engine/cancel-run.ts";
 import { check, readJson } from "./body.ts";
 import type { HttpDeps } from "./deps.ts";
 import { readPage } from "./events-page.ts";
+import { BadRequest } from "./problems.ts";
 import { RUN_STATUSES, runJson, summaryJson } from "./run-json.ts";
 
 const name = z.string().min(1).max(200);
@@ -36,7 +39,7 @@ export async function createRun(c: Context, deps: HttpDeps): Promise<Response> {
   const started = await deps.useCases.startRun({
     agent: body.agent,
     ...(body.process === undefined ? {} : { process: body.process }),
-    input: body.input,
+    input: recordable(body.input),
     ...(key === undefined ? {} : { idempotencyKey: key }),
     files: body.files,
   });
@@ -45,6 +48,17 @@ export async function createRun(c: Context, deps: HttpDeps): Promise<Response> {
   // Relative to this route, so that a stage path before it stays.
   const location = { location: `runs/${started.runId}` };
   return c.json({ runId: started.runId, agent: body.agent }, started.type === "started" ? 201 : 200, location);
+}
+
+/** The form that is recorded: keys sorted, `-0` as 0. */
+function recordable(input: Json): Json {
+  try {
+    return toJson(input);
+  } catch (e) {
+    if (!(e instanceof NotJson)) throw e;
+    const path = `$.input${e.path.slice(1, ERROR_PATH_CHARS)}`.toWellFormed();
+    throw new BadRequest(`The input can't be recorded: ${e.message}.`, [{ path, message: e.message }]);
+  }
 }
 
 export const listQuery = z.strictObject({

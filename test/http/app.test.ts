@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { ERRORS, TorenError } from "../../shared/core/errors.ts";
-import { FILE_MAX_BYTES, REQUEST_BODY_BYTES } from "../../shared/core/limits.ts";
+import { FILE_MAX_BYTES } from "../../shared/core/limits.ts";
 import { ROUTES } from "../../shared/http/app.ts";
 import { newKey } from "../../shared/http/auth.ts";
 import { openApi } from "../../shared/http/openapi.ts";
@@ -32,104 +32,6 @@ describe("who may ask", () => {
     expect((await problem(await as(newKey()))).detail).toContain("isn't known");
     expect((await as(KEY)).status).toBe(200);
     expect((await app.request("/agents", { headers: { authorization: `Basic ${KEY}` } })).status).toBe(401);
-  });
-});
-
-describe("starting a run", () => {
-  test("201 with a relative link, so that a stage path stays in it", async () => {
-    const { post } = fakeApp({}, "/prod");
-    const response = await post("/prod/runs", { agent: "echo", input: "hello" });
-    expect(response.status).toBe(201);
-    expect(await response.json()).toEqual({ runId: RUN, agent: "echo" });
-    const link = response.headers.get("location") ?? "";
-    expect(new URL(link, "https://api.example/prod/runs").pathname).toBe(`/prod/runs/${RUN}`);
-  });
-
-  test("the same idempotency key: 200 with the run of then", async () => {
-    const keys: unknown[] = [];
-    const { post } = fakeApp({
-      useCases: {
-        startRun: async ({ idempotencyKey }) => {
-          keys.push(idempotencyKey);
-          return { type: "existing", runId: RUN };
-        },
-      },
-    });
-    expect((await post("/runs", { agent: "echo", input: 1 }, { "idempotency-key": "k1" })).status).toBe(200);
-    expect((await post("/runs", { agent: "echo", input: 1 })).status).toBe(200);
-    expect(keys).toEqual(["k1", undefined]);
-  });
-
-  test("an idempotency key that no proxy would keep is refused", async () => {
-    const response = await fakeApp().post("/runs", { agent: "echo", input: 1 }, { "idempotency-key": "two words" });
-    expect((await problem(response)).errors).toEqual([expect.objectContaining({ path: "Idempotency-Key" })]);
-  });
-
-  test.each([
-    ["agent.unknown", 404],
-    ["process.unknown", 422],
-    ["file.unknown", 422],
-    ["workflow.bad_input", 422],
-    ["payload.too_large", 413],
-    ["idempotency.conflict", 409],
-  ] as const)("what the engine refuses with %s is %d", async (code, status) => {
-    const { post } = fakeApp({
-      useCases: { startRun: async () => ({ type: "refused", error: { code, message: "No. Do this." } }) },
-    });
-    const response = await post("/runs", { agent: "echo", input: 1 });
-    expect(response.status).toBe(status);
-    expect(await problem(response)).toMatchObject({ code, detail: "No. Do this." });
-  });
-
-  test.each([
-    ["", "$", "empty"],
-    ['{"agent": "echo",\n  "input" 1}', "$", "line 2, column 11"],
-    ['{"agent":"echo"}', "$.input", "input"],
-    ['{"agent":"echo","input":1,"files":["a",2]}', "$.files[1]", "files"],
-    ['{"agent":"echo","input":1,"proces":"main"}', "$", "proces"],
-    ['{"agent":7,"input":1}', "$.agent", "agent"],
-    ["[]", "$", "object"],
-  ])("%j is refused with the place", async (body, path, says) => {
-    const refused = await problem(await fakeApp().post("/runs", body));
-    expect(refused).toMatchObject({ status: 400, code: "request.invalid" });
-    expect(refused.errors?.[0]?.path).toBe(path);
-    expect(refused.detail).toContain(says);
-  });
-
-  test("bytes that aren't UTF-8 are refused, not mended", async () => {
-    const body = Buffer.concat([Buffer.from('{"agent":"echo","input":"'), Buffer.from([0xff]), Buffer.from('"}')]);
-    const response = await fakeApp().ask("/runs", { method: "POST", body });
-    expect((await problem(response)).detail).toContain("UTF-8");
-  });
-
-  test("every JSON value is an input: null, false and text with U+0000 and a lone surrogate come through as they are", async () => {
-    const seen: unknown[] = [];
-    const { post } = fakeApp({
-      useCases: {
-        startRun: async ({ input }) => {
-          seen.push(input);
-          return { type: "started", runId: RUN };
-        },
-      },
-    });
-    const inputs = [null, false, 0, "", "a\u0000b\\u0000", "\ud800", { a: [1.5, "é"] }];
-    for (const input of inputs) expect((await post("/runs", { agent: "echo", input })).status).toBe(201);
-    expect(seen).toEqual(inputs);
-  });
-
-  test("a body over the limit is 413, with and without Content-Length, and isn't read to its end", async () => {
-    const { ask } = fakeApp();
-    expect((await ask("/runs", { method: "POST", body: "x".repeat(REQUEST_BODY_BYTES + 1) })).status).toBe(413);
-    let sent = 0;
-    const endless = new ReadableStream<Uint8Array>({
-      pull(controller) {
-        sent += 64 * 1024;
-        controller.enqueue(new Uint8Array(64 * 1024).fill(0x20));
-      },
-    });
-    const response = await ask("/runs", { method: "POST", body: endless, duplex: "half" });
-    expect((await problem(response)).code).toBe("request.too_large");
-    expect(sent).toBeLessThan(2 * REQUEST_BODY_BYTES);
   });
 });
 

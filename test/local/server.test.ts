@@ -4,8 +4,9 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { createApi } from "../../local/client/api.ts";
-import { composeLaptop, withModel } from "../../local/compose.ts";
+import { composeLaptop } from "../../local/compose.ts";
 import type { AgentChange } from "../../local/reload.ts";
+import { watchFor } from "../../local/server.ts";
 import { readServer } from "../../local/state.ts";
 import { createScriptedModel } from "../../shared/adapters/model/script.ts";
 import { type Bench, createBench } from "./harness.ts";
@@ -160,13 +161,43 @@ describe("deployers and workers (I7)", () => {
   });
 
   test("one model for all roles is other code, as it is another question", async () => {
-    const laptop = await composeLaptop({ ...options(), role: "deployer" });
-    const agent = laptop.agents.get("crew")?.agent;
-    if (agent === undefined) throw new Error("crew isn't served");
-    const other = withModel(agent, "openai/x");
-    expect([...other.roles.values()].map((role) => role.model)).toEqual(["openai/x", "openai/x"]);
-    expect(other.codeHash).not.toBe(agent.codeHash);
-    expect(withModel(agent, null)).toBe(agent);
+    const [own, one] = [
+      await composeLaptop({ ...options(), role: "deployer" }),
+      await composeLaptop({ ...options(), model: "openai/x", role: "deployer" }),
+    ];
+    const [agent, other] = [own.agents.get("crew"), one.agents.get("crew")];
+    if (!agent || !other) throw new Error("crew isn't served");
+    expect([...other.agent.roles.values()].map((role) => role.model)).toEqual(["openai/x", "openai/x"]);
+    expect(other.agent.codeHash).not.toBe(agent.agent.codeHash);
+    expect(other.generation).toBe(agent.generation + 1);
+    expect([own.serves(agent.agent), one.serves(agent.agent), own.serves(other.agent)]).toEqual([true, true, false]);
+    await own.close();
+    await one.close();
+  });
+
+  test("an edit between the loading and the watching is seen, also under one model for all roles", async () => {
+    const told: [AgentChange, number | null][] = [];
+    const how = {
+      ...options(),
+      model: "openai/x",
+      onAgentChange: (...args: [AgentChange, number | null]) => void told.push(args),
+    };
+    const laptop = await composeLaptop({ ...how, role: "deployer" });
+    const before = laptop.agents.get("echo")?.generation ?? 0;
+    await (await watchFor(how, laptop))?.close();
+    expect(told).toEqual([]);
+    await bench.write(
+      "agents/echo/agent.yaml",
+      "name: echo\ndescription: d\nroles:\n  main: { model: m/x, system: Edited. }\n",
+    );
+    await bench.write("agents/crew/agent.yaml", "name: crew\n");
+    await (await watchFor(how, laptop))?.close();
+    expect(told).toEqual([
+      [{ type: "loaded", agent: expect.objectContaining({ name: "echo" }) }, before + 1],
+      [{ type: "broken", name: "crew", problems: expect.anything() }, null],
+    ]);
+    const role = laptop.agents.get("echo")?.agent.roles.get("main");
+    expect([role?.system, role?.model]).toEqual(["Edited.", "openai/x"]);
     await laptop.close();
   });
 

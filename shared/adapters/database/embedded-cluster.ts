@@ -42,7 +42,7 @@ export async function ensureCluster(directory: string, binaries: string, account
 }
 
 const name = (): string => randomBytes(6).toString("hex");
-const PASSWORD_FILE = "toren-password";
+export const PASSWORD_FILE = "toren-password";
 
 async function readCluster(directory: string): Promise<Cluster | null> {
   const password = await readFile(join(directory, PASSWORD_FILE), "utf8").catch(() => null);

@@ -12,7 +12,7 @@ import type { Database } from "../../ports/database.ts";
 import { type OpenOptions, once, openChecked } from "./connect.ts";
 import { accountFor } from "./embedded-account.ts";
 import { binariesFor } from "./embedded-binaries.ts";
-import { type Cluster, ensureCluster, SUPERUSER } from "./embedded-cluster.ts";
+import { type Cluster, ensureCluster, PASSWORD_FILE, SUPERUSER } from "./embedded-cluster.ts";
 import {
   findServer,
   freePort,
@@ -70,6 +70,12 @@ export async function openEmbedded(folder: string, options: EmbeddedOptions = {}
     throw e;
   }
 }
+
+/** Where the password of the database in `folder` is, and what its running server says of itself: for people who connect by themselves. */
+export const embeddedFiles = (folder: string): { readonly password: string; readonly pid: string } => ({
+  password: join(folder, "postgres", PASSWORD_FILE),
+  pid: join(folder, "postgres", "postmaster.pid"),
+});
 
 const addressOf = (cluster: Cluster, port: number): string =>
   `postgres://${SUPERUSER}:${cluster.password}@127.0.0.1:${port}/postgres`;

@@ -1,7 +1,6 @@
 // What a run's end says: the workflow's return value as JSON, or the error that it threw as one of our codes.
 import { ERRORS, type ErrorCode, type ErrorInfo, messageOf, TorenError } from "../errors.ts";
 import { canonical, type Json, NotJson, toJson } from "../json.ts";
-import { ERROR_MESSAGE_MAX_CHARS } from "../limits.ts";
 import { TaskFailed, TimedOut, WaveFailed } from "./context.ts";
 import { withinPayload } from "./request.ts";
 
@@ -31,7 +30,7 @@ export function endingOf(returned: unknown): Ending {
 }
 
 export function errorOf(thrown: unknown): ErrorInfo {
-  return { code: codeOf(thrown), message: textOf(thrown) };
+  return { code: codeOf(thrown), message: messageOf(thrown) };
 }
 
 function codeOf(thrown: unknown): ErrorCode {
@@ -43,11 +42,3 @@ function codeOf(thrown: unknown): ErrorCode {
 }
 
 const isCode = (code: string): code is ErrorCode => Object.hasOwn(ERRORS, code);
-
-function textOf(thrown: unknown): string {
-  try {
-    return messageOf(thrown).slice(0, ERROR_MESSAGE_MAX_CHARS).toWellFormed();
-  } catch {
-    return "threw a value that can't be shown"; // an object without toString, a message that is a getter that throws
-  }
-}

@@ -68,6 +68,22 @@ describe("which model answers", () => {
       { model: null, demo: false },
       /No provider key/,
     ],
+    [
+      "a key of a provider that isn't in this version brings the demo model, and is named",
+      undefined,
+      { ANTHROPIC_API_KEY: "sk-1" },
+      true,
+      { model: "openai/rule-based-1", demo: true },
+      /^ANTHROPIC_API_KEY is set, but anthropic\/ is not in this version\..*the demo model answers/,
+    ],
+    [
+      "beside a usable one it is named, and the usable one answers",
+      undefined,
+      { ANTHROPIC_API_KEY: "sk-1", OPENAI_API_KEY: "sk-1" },
+      true,
+      { model: null, demo: false },
+      /anthropic\/ is not in this version\. Using OPENAI_API_KEY of/,
+    ],
     ["an empty variable is none", undefined, { OPENAI_API_KEY: "" }, true, { demo: true }, /No provider key/],
   ])("%s", (_what, asked, env, unasked, choice, notice) => {
     const chosen = chooseModel(asked, env, unasked);

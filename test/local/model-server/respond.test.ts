@@ -44,6 +44,25 @@ describe("with tools", () => {
     expect(text).toContain('"The cables carry the load to the towers." (bridges.txt:2)');
   });
 
+  test("a place is given as a line where a tool counts lines, and never as an offset in something else", () => {
+    const readers: [JsonObject, RegExp][] = [
+      [
+        { fromChar: { type: "integer" }, fromLine: { type: "integer" } },
+        /^read_file {"file":"bridges.txt","fromLine":1}$/,
+      ],
+      [
+        { startByte: { type: "integer" }, offset: { type: "integer" } },
+        /^read_file {"file":"bridges.txt","offset":1}$/,
+      ],
+      [{ fromChar: { type: "integer" } }, /^read_file {"file":"bridges.txt"}$/],
+    ];
+    for (const [optional, expected] of readers) {
+      const tools = [...FILE_TOOLS.slice(0, 2), tool("read_file", { file: { type: "string" } }, optional)];
+      const { rounds } = work("What carries the load of a suspension bridge?", tools, run);
+      expect(rounds[1]).toEqual([expect.stringMatching(expected)]);
+    }
+  });
+
   test("a search that found nothing is tried again in other words, and then it says so", () => {
     const { rounds, text } = work("Where do penguins sleep?", [FILE_TOOLS[1] as JsonObject], () => []);
     expect(rounds.flat()).toEqual([

@@ -1,0 +1,55 @@
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import pg from "pg";
+import { openEmbedded } from "../../../shared/adapters/database/embedded.ts";
+import { createScriptedModel } from "../../../shared/adapters/model/script.ts";
+import { type Bench, createBench } from "../harness.ts";
+
+let bench: Bench;
+beforeAll(async () => {
+  bench = await createBench();
+  await bench.serve(createScriptedModel(() => "done"));
+});
+afterAll(() => bench.close());
+
+describe("toren doctor", () => {
+  test("says how to read with SQL: the command that it gives connects to the embedded database", async () => {
+    const state = join(bench.folder, "its own");
+    const held = await openEmbedded(state);
+    try {
+      const { value } = await bench.json(["doctor"], { DATABASE_URL: "", TOREN_HOME: state });
+      const { psql } = value as { psql: string };
+      // The shell is given a psql of ours, which says what it was called with.
+      const said = execFileSync("sh", ["-c", `psql() { echo "$PGPASSWORD $*"; }; ${psql}`], { encoding: "utf8" });
+      const [, password = "", port] = /^(\S+) -h 127\.0\.0\.1 -p (\d+) -U toren postgres\n$/.exec(said) ?? [];
+      expect(password).toHaveLength(32);
+      expect(psql).not.toContain(password);
+      const client = new pg.Client(`postgres://toren:${password}@127.0.0.1:${port}/postgres`);
+      await client.connect();
+      expect((await client.query("SELECT 1 AS one")).rows).toEqual([{ one: 1 }]);
+      await client.end();
+    } finally {
+      await held.close();
+    }
+  }, 60_000);
+
+  test("with a connection string of the user's own, that is how", async () => {
+    expect((await bench.json(["doctor"])).value).toMatchObject({ psql: 'psql "$DATABASE_URL"' });
+  });
+
+  test("finds everything well, and never says what a key is", async () => {
+    const { status, out } = await bench.toren(["doctor"], {
+      env: { OPENAI_API_KEY: "sk-secret", ANTHROPIC_API_KEY: "sk-secret" },
+    });
+    expect(out).not.toContain("sk-secret");
+    expect(out).toMatch(
+      /✔ provider keys +OPENAI_API_KEY set; ANTHROPIC_API_KEY is set, but anthropic\/ is not in this version/,
+    );
+    expect(out).toMatch(/✔ agent crew/);
+    expect(out).toMatch(/✔ server +answers at http/);
+    // The test server trades safety for speed, and is told so.
+    expect(out).toMatch(/[✔✘] fsync/);
+    expect([0, 3]).toContain(status);
+  });
+});
