@@ -3,6 +3,7 @@
 import { CUTS_IN_ONE_ADVANCE_MAX, DEFER_MS } from "../core/limits.ts";
 import { planTick } from "../core/workflow/plan.ts";
 import type { Advance, Outcome } from "../core/workflow/schedule.ts";
+import { cutRequest } from "./cut-request.ts";
 import { cutsByThisGeneration, stormProblem } from "./cut-storm.ts";
 import type { Worked } from "./deps.ts";
 import { stepBack } from "./take-stream.ts";
@@ -62,17 +63,8 @@ async function wouldRepeat(work: TickWork, advanced: Advance): Promise<string[]>
 
 async function waitForDecision(work: TickWork, cut: Cut, calls: string[]): Promise<Worked> {
   const { writer, deployed } = work;
-  const asked = work.log.findLast((e) => e.type === "CutRequested");
-  const known =
-    asked?.type === "CutRequested" && asked.fromSeq === cut.fromSeq && asked.generation === deployed.generation;
-  if (!known)
-    work.record({
-      type: "CutRequested",
-      fromSeq: cut.fromSeq,
-      reason: cut.reason,
-      generation: deployed.generation,
-      calls,
-    });
+  const request = cutRequest(work.log, cut, deployed.generation, calls);
+  if (request !== null) work.record(request);
   const { status } = await writer.flush({ type: "park", absorbed: writer.absorbed, wait: "cut", wakeAt: null });
   if (status === "running") await writer.flush({ type: "release", afterMs: 0 });
   return status === "running" ? "handedOver" : "parked";

@@ -9,6 +9,7 @@ import { replay } from "../core/task/replay.ts";
 import type { Deployed } from "../ports/agents.ts";
 import type { Hint } from "../ports/queue.ts";
 import type { Lease, TaskSpec } from "../ports/store.ts";
+import { cutRequest } from "./cut-request.ts";
 import { cutsByThisGeneration, stormProblem } from "./cut-storm.ts";
 import type { Circumstances, EngineDeps, Worked } from "./deps.ts";
 import { streamOf } from "./hints.ts";
@@ -138,17 +139,8 @@ async function refuseCut(
 ): Promise<Worked | null> {
   const { log, writer, deployed } = found;
   if (cut.calls.length > 0) {
-    const asked = log.findLast((e) => e.type === "CutRequested");
-    const known =
-      asked?.type === "CutRequested" && asked.fromSeq === cut.fromSeq && asked.generation === deployed.generation;
-    if (!known)
-      writer.buffer({
-        type: "CutRequested",
-        fromSeq: cut.fromSeq,
-        reason: cut.reason,
-        generation: deployed.generation,
-        calls: [...cut.calls],
-      });
+    const request = cutRequest(log, cut, deployed.generation, cut.calls);
+    if (request !== null) writer.buffer({ ...request });
     return await park(deps, hint, writer, "cut");
   }
   if (cutsByThisGeneration(log, deployed.generation, found.lease.now) === null) return null;

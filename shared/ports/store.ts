@@ -3,7 +3,8 @@
 // half-written then, but an append may have landed: `append` finds that out itself (lost acknowledgement) and answers truthfully.
 import type { Fact, InboxItem, RawEvent, TaskOutcome } from "../core/events.ts";
 import type { Json } from "../core/json.ts";
-import type { ToolSchema } from "../core/messages.ts";
+import type { Header } from "../core/task/header.ts";
+import type { FreshTask, WavePlan } from "../core/workflow/plan.ts";
 
 export interface StreamRef {
   readonly agent: string;
@@ -80,19 +81,8 @@ export type Appended =
   /** Another writer has the stream: whoever got this is a zombie and stops without a word (I12). */
   | { readonly type: "conflict" };
 
-export interface PlannedTask {
-  readonly taskId: string;
-  readonly role: string;
-  readonly input: Json;
-  readonly digest: string;
-}
-export interface PlannedWave {
-  readonly wave: number;
-  readonly onTaskFailure: "fail" | "collect";
-  readonly fresh: readonly PlannedTask[];
-  /** Tasks of cut plans that this wave takes over; ended ones stay as they are, parked ones are woken. */
-  readonly claimed: readonly string[];
-}
+/** What the tick decided (core/workflow/plan.ts). */
+export type PlannedWave = WavePlan;
 export interface Plan {
   readonly lease: Lease;
   readonly head: number;
@@ -140,27 +130,14 @@ export interface StreamStore {
   now(): Promise<number>;
 }
 
-export interface TaskSpec {
-  readonly taskId: string;
-  readonly role: string;
-  readonly input: Json;
-  readonly digest: string;
-}
+export type TaskSpec = FreshTask;
 export interface EndedTask {
   readonly taskId: string;
   readonly outcome: TaskOutcome;
 }
 
 /** What every request of a task begins with. Model, system, tools, options and maxTokens are what its digest is of. */
-export interface RequestHeader {
-  readonly digest: string;
-  readonly model: string;
-  readonly system: string;
-  readonly tools: readonly ToolSchema[];
-  readonly options: Json;
-  readonly maxTokens: number;
-  readonly outputSchema: Json | null;
-}
+export type RequestHeader = Omit<Header, "parts">;
 
 /** What a tick and a task read about tasks. */
 export interface TaskStore {

@@ -14,13 +14,8 @@ export interface RoleText {
   readonly outputSchema: Json | null;
 }
 
-export interface Header {
-  readonly model: string;
-  readonly system: string;
-  readonly tools: readonly ToolSchema[];
-  readonly options: Json;
-  readonly maxTokens: number;
-  readonly outputSchema: Json | null;
+/** The same as requests carry it: well-formed, the instructions for the output in the system prompt. */
+export interface Header extends RoleText {
   readonly digest: string;
   /** A digest a part, recorded once an attempt: a cut names the part that changed. */
   readonly parts: Readonly<Record<string, string>>;

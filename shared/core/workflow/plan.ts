@@ -56,6 +56,7 @@ export interface WavePlan {
   readonly wave: number;
   readonly onTaskFailure: "fail" | "collect";
   readonly fresh: readonly FreshTask[];
+  /** Tasks of cut plans that this wave takes over; ended ones stay as they are, parked ones are woken. */
   readonly claimed: readonly string[];
 }
 export interface TickPlan {
