@@ -1,13 +1,19 @@
 // Kill the whole stack right after write n, for every n, and lose write n's reply with the process alive; recover; the same output, every recorded
-// call paid once. Double faults: again at write m of the recovery. MATRIX_SAMPLE=1 tries every pair.
+// call paid once. Double faults: again at write m of the recovery, some thirty pairs a scenario; MATRIX_SAMPLE=1 tries every pair.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { migrate } from "../../shared/adapters/store/migrate.ts";
+import { createRandom } from "../sim/random.ts";
 import { type TestDatabase, testDatabase } from "../support/database.ts";
-import { fate } from "../support/mortal.ts";
+import { type Fate, fate } from "../support/mortal.ts";
 import { disturb, expectWhole } from "./matrix.ts";
-import { AGENT, SCENARIOS } from "./scenarios.ts";
+import { SCENARIOS } from "./scenarios.ts";
+import { AGENT } from "./world.ts";
 
-const SAMPLE = Number(process.env.MATRIX_SAMPLE ?? 23);
+const PAIRS = 30;
+/** Every how-manieth pair is tried. */
+const SAMPLE = process.env.MATRIX_SAMPLE === undefined ? null : Number(process.env.MATRIX_SAMPLE);
+const SEED = Number(process.env.MATRIX_SEED ?? Math.floor(Math.random() * 1e6));
+console.log(`kill matrix: MATRIX_SEED=${SEED}`);
 
 let db: TestDatabase;
 beforeAll(async () => {
@@ -18,13 +24,19 @@ afterAll(async () => await db.drop());
 
 describe.each(SCENARIOS.map((s) => [s.name, s] as const))("%s", (_, scenario) => {
   const { promise: undisturbed, resolve } = Promise.withResolvers<number>();
+  const random = createRandom(SEED);
+  const row = async (what: string, hands: readonly Fate[], writes: number): Promise<void> => {
+    const cancelAt = scenario.cancelled ? 1 + random.int(writes) : null;
+    const run = await disturb(db.database, scenario, hands, cancelAt);
+    await expectWhole(db.database, scenario, run).catch((e: Error) => {
+      throw new Error(`${what} of ${writes}, cancelled at ${cancelAt}, run ${run.runId}: ${e.message}`);
+    });
+  };
 
   test("undisturbed", async () => {
-    const run = await disturb(db.database, scenario, []);
-    await expectWhole(db.database, scenario, run);
+    await expectWhole(db.database, scenario, await disturb(db.database, scenario, []));
     const counted = fate();
-    const again = await disturb(db.database, scenario, [counted]);
-    await expectWhole(db.database, scenario, again);
+    await expectWhole(db.database, scenario, await disturb(db.database, scenario, [counted]));
     resolve(counted.writes);
     expect(counted.writes).toBeGreaterThan(5);
   });
@@ -32,26 +44,23 @@ describe.each(SCENARIOS.map((s) => [s.name, s] as const))("%s", (_, scenario) =>
   for (const how of ["kill", "loseReply"] as const) {
     test(`I1 I5 I9: ${how === "kill" ? "killed right after" : "the reply lost of"} write n, for every n`, async () => {
       const writes = await undisturbed;
-      for (let n = 1; n <= writes; n++) {
-        const run = await disturb(db.database, scenario, [fate(n, how)]);
-        await expectWhole(db.database, scenario, run).catch((e: Error) => {
-          throw new Error(`${how} at write ${n} of ${writes}, run ${run.runId}: ${e.message}`);
-        });
-      }
+      for (let n = 1; n <= writes; n++) await row(`${how} at write ${n}`, [fate(n, how)], writes);
     }, 120_000);
   }
 
-  test("double faults: killed at write n, and again at write m of the recovery", async () => {
-    const writes = await undisturbed;
-    let tried = 0;
-    for (let pair = 0; pair < writes * writes; pair += SAMPLE) {
-      const [n, m] = [1 + Math.floor(pair / writes), 1 + (pair % writes)];
-      const run = await disturb(db.database, scenario, [fate(n), fate(m)]);
-      await expectWhole(db.database, scenario, run).catch((e: Error) => {
-        throw new Error(`killed at write ${n}, then ${m}, run ${run.runId}: ${e.message}`);
-      });
-      tried++;
-    }
-    expect(tried).toBeGreaterThan(3);
-  }, 180_000);
+  test(
+    "double faults: killed at write n, and again at write m of the recovery",
+    async () => {
+      const writes = await undisturbed;
+      const every = SAMPLE ?? Math.max(1, Math.floor(writes ** 2 / PAIRS));
+      let tried = 0;
+      for (let pair = random.int(every); pair < writes ** 2; pair += every) {
+        const [n, m] = [1 + Math.floor(pair / writes), 1 + (pair % writes)];
+        await row(`killed at write ${n}, then ${m}`, [fate(n), fate(m)], writes);
+        tried++;
+      }
+      expect(tried).toBeGreaterThan(3);
+    },
+    SAMPLE === null ? 120_000 : 7_200_000,
+  );
 });

@@ -1,61 +1,21 @@
 // What is killed at every write: each scenario with the models and effects that a provider and the outside world would keep, whatever dies here.
-import { createScriptedModel, type ScriptedModel, type Turn } from "../../shared/adapters/model/script.ts";
 import { canonical, type Json } from "../../shared/core/json.ts";
 import type { ModelRequest } from "../../shared/core/messages.ts";
-import type { AgentDefinition } from "../../shared/ports/agents.ts";
 import { agent, role, tool, workflow } from "../support/agents.ts";
-
-export const AGENT = "crew";
-
-/** Effects outside the runtime: a call as often as it was made, keyed ones once a key. */
-export interface Effects {
-  readonly calls: string[];
-  readonly byKey: Map<string, string>;
-}
-
-export interface World {
-  readonly model: ScriptedModel;
-  readonly effects: Effects;
-}
-
-export interface Scenario {
-  readonly name: string;
-  readonly input: Json;
-  readonly output: Json;
-  readonly status: "completed" | "failed";
-  /** Keyed effects in an undisturbed run: the same number after any disturbance. */
-  readonly keyedEffects: number;
-  agent(world: World): AgentDefinition;
-  respond(request: ModelRequest): Turn;
-}
-
-export function worldOf(scenario: Scenario): World {
-  return {
-    model: createScriptedModel((request) => scenario.respond(request)),
-    effects: { calls: [], byKey: new Map() },
-  };
-}
+import { EDITS } from "./edits.ts";
+import { AGENT, charge, echo, firstText, never, type Scenario, takeEffect, type World } from "./world.ts";
 
 const said = (request: ModelRequest): string => canonical((request.messages.at(-1)?.content ?? []) as unknown as Json);
-const firstText = (request: ModelRequest): string => {
-  const part = request.messages[0]?.content[0];
-  return part?.type === "text" ? part.text : "";
-};
-const echo = (request: ModelRequest): Turn => `<${firstText(request)}>`;
 
-const charge = ({ effects }: World) =>
+const mail = (world: World) =>
   tool(
-    "charge",
-    (args, ctx) => {
-      const said = effects.byKey.get(ctx.idempotencyKey);
-      if (said !== undefined) return said;
-      effects.byKey.set(ctx.idempotencyKey, `charged ${canonical(args as Json)}`);
-      return `charged ${canonical(args as Json)}`;
+    "mail",
+    (args) => {
+      takeEffect(world, "mail", args as Json);
+      return "mailed";
     },
-    { effects: "external", idempotency: "keyed" },
+    { effects: "external" },
   );
-const mail = ({ effects }: World) =>
-  tool("mail", () => `mail ${effects.calls.push("mail") > 0}`, { effects: "external" });
 const look = tool("look", () => ({ seen: true }));
 
 const taskWithTools: Scenario = {
@@ -140,7 +100,7 @@ const timerAndSteps: Scenario = {
   output: ["<a>", "<b>", "step", "<winner>"],
   status: "completed",
   keyedEffects: 1,
-  agent: ({ effects }) =>
+  agent: ({ byKey }) =>
     agent(
       AGENT,
       [role("r")],
@@ -148,7 +108,7 @@ const timerAndSteps: Scenario = {
         await ctx.sleep(20);
         const [a, b] = await Promise.all([ctx.ask("r", "a"), ctx.ask("r", "b")]);
         const step = await ctx.step("keyed", async ({ idempotencyKey }) => {
-          effects.byKey.set(idempotencyKey, "step");
+          byKey.set(idempotencyKey, "step");
           return "step";
         });
         const winner = await Promise.race([ctx.ask("r", "winner"), ctx.sleep(600_000).then(() => "late")]);
@@ -158,10 +118,81 @@ const timerAndSteps: Scenario = {
   respond: echo,
 };
 
+const retriedStep: Scenario = {
+  name: "a step that fails at its first try",
+  input: "x",
+  output: ["done at last", "<after>"],
+  status: "completed",
+  keyedEffects: 1,
+  agent: (world) =>
+    agent(
+      AGENT,
+      [role("r")],
+      workflow(async (ctx) => {
+        const step = await ctx.step("flaky", async ({ idempotencyKey }) => {
+          if (world.tries++ === 0) throw new Error("not yet");
+          world.byKey.set(idempotencyKey, "flaky");
+          return "done at last";
+        });
+        return [step, await ctx.ask("r", "after")];
+      }),
+    ),
+  respond: echo,
+};
+
+const timedOutWave: Scenario = {
+  name: "a wave that reaches its time-out",
+  input: "x",
+  output: ["task.timeout", "task.timeout", "<after>"],
+  status: "completed",
+  keyedEffects: 0,
+  agent: () =>
+    agent(
+      AGENT,
+      [role("r")],
+      workflow(async (ctx) => {
+        const { results } = await ctx.wave("slow", [ctx.task("r", "slow a"), ctx.task("r", "slow b")], {
+          onTaskFailure: "collect",
+          timeoutMs: 30,
+        });
+        return [...results.map((r) => r.error?.split(":")[0] ?? null), await ctx.ask("r", "after")];
+      }),
+    ),
+  respond: (request) => (firstText(request).startsWith("slow") ? never() : echo(request)),
+};
+
+const BLOB_CHARS = 300_000;
+const blobs: Scenario = {
+  name: "a wave whose outputs are blobs",
+  input: "x",
+  output: ["a", BLOB_CHARS, "b", BLOB_CHARS],
+  status: "completed",
+  keyedEffects: 0,
+  agent: () =>
+    agent(
+      AGENT,
+      [role("r")],
+      workflow(async (ctx) => {
+        const { results } = await ctx.wave("large", [ctx.task("r", "a"), ctx.task("r", "b")]);
+        return results.flatMap((r) => [r.output?.[0] ?? null, r.output?.length ?? null]);
+      }),
+    ),
+  respond: (request) => firstText(request).repeat(BLOB_CHARS),
+};
+
+const cancelled: Scenario = { ...taskWithTools, name: "cancelled at a random point", cancelled: true };
+const cancelledWaves: Scenario = { ...threeWaves, name: "waves that are cancelled at a random point", cancelled: true };
+
 export const SCENARIOS: readonly Scenario[] = [
   taskWithTools,
   threeWaves,
   failingWave("fail"),
   failingWave("collect"),
   timerAndSteps,
+  retriedStep,
+  timedOutWave,
+  blobs,
+  ...EDITS,
+  cancelled,
+  cancelledWaves,
 ];
