@@ -26,7 +26,11 @@ test("what is over hears nothing any more, and ten thousand effects leave nothin
   const outer = new AbortController();
   const over = linkedTo(outer.signal);
   over.unlink();
-  for (let i = 0; i < 10_000; i++) i % 2 === 0 ? linkedTo(outer.signal).abort() : linkedTo(outer.signal).unlink();
+  for (let i = 0; i < 10_000; i++) {
+    const one = linkedTo(outer.signal);
+    if (i % 2 === 0) one.abort();
+    else one.unlink();
+  }
   expect(getEventListeners(outer.signal, "abort")).toEqual([]);
   outer.abort();
   expect(over.signal.aborted).toBe(false);

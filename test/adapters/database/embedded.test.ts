@@ -97,7 +97,7 @@ test("three users of one new folder at once share one server, which ends with th
   const all = await Promise.all([use(folder), use(folder), use(folder)]);
   expect(new Set(all.map((u) => u.server)).size).toBe(1);
   expect(all.filter((u) => !u.joined)).toHaveLength(1);
-  const [first, second, third] = all as [User, User, User];
+  const [first, second, third] = all;
   await leave(first);
   await leave(second);
   expect(servesDirectory(third.server, await data(folder))).toBe(true);
