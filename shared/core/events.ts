@@ -143,8 +143,8 @@ export const fact = z.discriminatedUnion("kind", [
     reason: z.string(),
     code: z.enum(["run.cancelled", "task.cancelled", "task.timeout"]),
   }),
-  /** To a task whose plan was cut: stop at the next step until a plan claims it. */
-  z.strictObject({ kind: z.literal("hold") }),
+  /** To a task whose plan, wave `wave`, was cut: stop at the next step until a later plan claims it. */
+  z.strictObject({ kind: z.literal("hold"), wave: z.int() }),
   /** To a held task: a plan has claimed it. */
   z.strictObject({ kind: z.literal("claim"), wave: z.int() }),
 ]);

@@ -30,12 +30,13 @@ export async function park(work: TickWork, outcome: Advanced & { type: "blocked"
 /** Tasks of cut plans that no plan has claimed stop at their next step, until one does or the run ends. */
 async function holdUnclaimed(work: TickWork): Promise<void> {
   const { cutPlans, taken } = work.history();
-  const orphans = new Set(cutPlans.flatMap((p) => p.tasks).filter((id) => !taken.has(id)));
-  if (orphans.size === 0) return;
-  const cut = work.log.findLast((e) => e.type === "StreamInvalidated")?.seq ?? 0;
+  const dropped = new Map(cutPlans.flatMap((p) => p.tasks.map((id) => [id, p.wave] as const))); // by the last plan that held them
+  for (const id of taken) dropped.delete(id);
+  if (dropped.size === 0) return;
   const { agent, runId } = work.hint;
   for (const { taskId, wait } of await work.deps.store.tasks.open(agent, runId)) {
-    if (orphans.has(taskId) && wait !== "claim") await work.tell(taskId, `hold:${cut}`, { kind: "hold" });
+    const wave = dropped.get(taskId);
+    if (wave !== undefined && wait !== "claim") await work.tell(taskId, `hold:${wave}`, { kind: "hold", wave });
   }
 }
 

@@ -14,6 +14,7 @@ import { cutsByThisGeneration, stormProblem } from "./cut-storm.ts";
 import type { Circumstances, EngineDeps, Worked } from "./deps.ts";
 import { streamOf } from "./hints.ts";
 import { keepHeader } from "./request-headers.ts";
+import { isHeld, type Standing, standingAfter, standingOf } from "./standing.ts";
 import { createStreamWriter, giveUp, type StreamWriter } from "./stream-writer.ts";
 import { giveBack, leaveToNewer, stepBack, takeStream } from "./take-stream.ts";
 import { askStep, toolStep } from "./task-steps.ts";
@@ -89,12 +90,12 @@ async function resume(
   const header = headerOf(role);
   const check = checkOf(role);
   let log = found.log;
-  let held = heldBy(log);
+  let standing = await standingOf(deps.store.streams, found.lease.stream, log, writer.absorbed);
   let replayed = replay(header, check, spec.input, log);
   if (replayed.type === "mismatch") {
-    const told = await takeFacts(deps, hint, writer, held); // before anything waits: a task that needs a decision hears a cancel too
+    const told = await takeFacts(deps, hint, writer, standing); // before anything waits: a task that needs a decision hears a cancel too
     if (told.ended !== null) return told.ended;
-    held = told.held;
+    standing = told.standing;
     const refused = await refuseCut(deps, hint, found, replayed);
     if (refused !== null) return refused;
     const cut = {
@@ -107,7 +108,7 @@ async function resume(
     replayed = replay(header, check, spec.input, log);
     if (replayed.type === "mismatch") throw new Error(`a cut left a contradiction: ${replayed.reason}`);
   }
-  return await loop(taskWork(deps, hint, at, found, role, replayed.state), header, log, held);
+  return await loop(taskWork(deps, hint, at, found, role, replayed.state), header, log, standing);
 }
 
 /** Takes in what the inbox holds (I3): a cancel ends the task, the others say whether it is held. */
@@ -115,20 +116,21 @@ async function takeFacts(
   deps: EngineDeps,
   hint: Hint,
   writer: StreamWriter,
-  before: boolean,
-): Promise<{ readonly ended: Worked | null; readonly held: boolean }> {
-  let held = before;
+  before: Standing,
+): Promise<{ readonly ended: Worked | null; readonly standing: Standing }> {
+  let standing = before;
   for (const { seq, fact } of await writer.facts()) {
     if (fact.kind === "cancel") {
       const ended = await endCancelled(deps, hint, writer, seq, { code: fact.code, message: fact.reason });
-      return { ended, held };
+      return { ended, standing };
     }
-    held = fact.kind === "hold" ? true : fact.kind === "claim" ? false : held;
-    const reason = fact.kind === "hold" ? HELD : fact.kind === "claim" ? CLAIMED : "concerns no task";
-    writer.buffer({ type: "FactIgnored", inboxSeq: seq, reason });
+    standing = standingAfter(standing, fact);
+    writer.buffer({ type: "FactIgnored", inboxSeq: seq, reason: REASONS[fact.kind] });
   }
-  return { ended: null, held };
+  return { ended: null, standing };
 }
+
+const REASONS = { hold: "its plan was cut", claim: "claimed by a plan", wave: "concerns no task" } as const;
 
 /** Null: the cut may be made. */
 async function refuseCut(
@@ -153,16 +155,16 @@ async function loop(
   work: TaskWork,
   header: Header,
   log: readonly Recorded<TaskEvent>[],
-  heldBefore: boolean,
+  before: Standing,
 ): Promise<Worked> {
   const { deps, hint, writer, state } = work;
-  let held = heldBefore;
+  let standing = before;
   let announced = false;
   for (;;) {
-    const told = await takeFacts(deps, hint, writer, held);
+    const told = await takeFacts(deps, hint, writer, standing);
     if (told.ended !== null) return told.ended;
-    held = told.held;
-    if (held) {
+    standing = told.standing;
+    if (isHeld(standing)) {
       const worked = await park(deps, hint, writer, "claim");
       if (worked === "parked") return worked;
       continue; // a fact came: perhaps the claim
@@ -200,10 +202,3 @@ async function loop(
     }
   }
 }
-
-const HELD = "held: its plan was cut";
-const CLAIMED = "claimed by a plan";
-const heldBy = (log: readonly Recorded<TaskEvent>[]): boolean => {
-  const last = log.findLast((e) => e.type === "FactIgnored" && (e.reason === HELD || e.reason === CLAIMED));
-  return last?.type === "FactIgnored" && last.reason === HELD;
-};

@@ -110,7 +110,7 @@ async function tick(bench: Bench, random: () => number, runId: string, ends: boo
 }
 
 async function deliver(bench: Bench, random: () => number, stream: StreamRef): Promise<void> {
-  await bench.store.streams.deliver(stream, `k${Math.floor(random() * 40)}`, { kind: "hold" });
+  await bench.store.streams.deliver(stream, `k${Math.floor(random() * 40)}`, { kind: "hold", wave: 0 });
 }
 
 test(`I3, I10, I12: ${WORKERS} workers with overlapping batches: no deadlock, and every rule holds (SEED=${SEED})`, async () => {

@@ -127,13 +127,13 @@ describe("other statements whose acknowledgement is lost", () => {
     const { bench } = losing(["deliver-fact"], 2);
     const stream = bench.stream(await bench.run());
     await (await bench.take(stream)).write([], park(0));
-    expect(await bench.store.streams.deliver(stream, "k", { kind: "hold" })).toEqual({
+    expect(await bench.store.streams.deliver(stream, "k", { kind: "hold", wave: 0 })).toEqual({
       type: "delivered",
       nudge: true,
     });
     expect(await whole.streams.readInbox(stream, 0)).toHaveLength(1);
     const other = losing(["deliver-fact"]).bench.store.streams.deliver(stream, "k", { kind: "claim", wave: 1 });
-    expect(await other).toMatchObject({ type: "duplicate", fact: { kind: "hold" } });
+    expect(await other).toMatchObject({ type: "duplicate", fact: { kind: "hold", wave: 0 } });
   });
 
   test("create: created, not existing", async () => {

@@ -57,9 +57,9 @@ export function appendSuite(get: () => Bench): void {
       const b = get();
       const stream = b.stream(await b.run());
       const writer = await b.take(stream);
-      await b.other.streams.deliver(stream, "a", { kind: "hold" });
+      await b.other.streams.deliver(stream, "a", { kind: "hold", wave: 0 });
       expect((await writer.write([event("A")])).inboxSeq).toBe(1);
-      await b.other.streams.deliver(stream, "b", { kind: "hold" });
+      await b.other.streams.deliver(stream, "b", { kind: "hold", wave: 0 });
       expect((await writer.write([event("B")])).inboxSeq).toBe(2);
     });
   });

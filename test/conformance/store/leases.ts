@@ -71,7 +71,7 @@ export function leaseSuite(get: () => Bench): void {
       const stream = b.stream(await b.run());
       const lost = await b.take(b.stream(await b.run()), { leaseMs: SHORT_LEASE_MS });
       const held = await b.take(stream, { leaseMs: SHORT_LEASE_MS });
-      await b.store.streams.deliver(stream, "k", { kind: "hold" });
+      await b.store.streams.deliver(stream, "k", { kind: "hold", wave: 0 });
       await b.passTime(SHORT_LEASE_MS + 20);
       await b.take(lost.lease.stream);
       const answers = await b.store.streams.renew([lost.lease, held.lease], 10_000);

@@ -28,7 +28,7 @@ export function parkSuite(get: () => Bench): void {
       const b = get();
       const stream = b.stream(await b.run());
       const writer = await b.take(stream);
-      await b.other.streams.deliver(stream, "k", { kind: "hold" });
+      await b.other.streams.deliver(stream, "k", { kind: "hold", wave: 0 });
       const refused = await writer.write([event("A")], park("wave"));
       expect(refused).toMatchObject({ status: "running", head: 2, inboxSeq: 1 });
       expect(await b.types(stream)).toEqual(["RunCreated", "A"]);
@@ -46,7 +46,7 @@ export function parkSuite(get: () => Bench): void {
           const writer = await b.take(stream);
           const [parked, told] = await Promise.all([
             writer.write([event("A")], park("wave")),
-            b.other.streams.deliver(stream, "k", { kind: "hold" }),
+            b.other.streams.deliver(stream, "k", { kind: "hold", wave: 0 }),
           ]);
           const row = await b.streamRow(stream);
           if (parked.status === "parked") {

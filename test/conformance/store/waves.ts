@@ -135,7 +135,7 @@ export function waveSuite(get: () => Bench): void {
       const b = get();
       const { run, tasks } = await b.planned(2);
       const [parked, running] = tasks as [StreamRef, StreamRef];
-      await b.store.streams.deliver(parked, "hold", { kind: "hold" });
+      await b.store.streams.deliver(parked, "hold", { kind: "hold", wave: 0 });
       await (await b.take(parked)).write([event("FactIgnored")], {
         type: "park",
         absorbed: 1,
