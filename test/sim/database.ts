@@ -109,6 +109,8 @@ export class Deadlock extends Error {
   readonly code = "40P01";
 }
 
+const LATE_MS = 90_000;
+
 interface Lock {
   holder: Transaction;
   readonly queue: { readonly tx: Transaction; readonly take: () => void }[];
@@ -122,6 +124,8 @@ export class SimDatabase {
   readonly random: Random;
   readonly plants: Plants;
   readonly deadlocks: string[] = [];
+  /** Share of facts that are held up on their way, perhaps until their sender's lease has run out. */
+  late = 0;
   /** Appends that took effect, whatever their writers heard. */
   readonly landed = new WeakSet<object>();
   /** Of those whose writers weren't sure: what they were told, `ok`, or what else. */
@@ -141,7 +145,8 @@ export class SimDatabase {
 
   /** Runs a statement on its own connection: whoever asked for it may be gone before it commits. */
   async statement<T>(label: string, body: (tx: Transaction) => T | Promise<T>): Promise<T> {
-    await this.scheduler.point("db", `${label} begins`);
+    const late = label.startsWith("deliver") && this.random.chance(this.late);
+    await this.scheduler.point("db", `${label} begins`, late ? this.random.int(LATE_MS) : 0);
     const tx = new Transaction(this, label);
     try {
       const result = await body(tx);

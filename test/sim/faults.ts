@@ -29,6 +29,8 @@ export interface Faults {
   readonly requestLost: number;
   /** Tries of a statement: fewer than the product's, so that what follows is seen more often. */
   readonly tries: number;
+  /** Share of facts that are held up for a minute or so. */
+  readonly late: number;
   /** Share of model calls. */
   readonly modelFails: number;
   /** A model takes at most so long to answer. Short: many tasks settle in the same moment. */
@@ -59,6 +61,7 @@ export const CALM: Faults = {
   answerLost: 0,
   requestLost: 0,
   tries: 2,
+  late: 0,
   modelFails: 0,
   modelMs: 800,
   slow: 0,
@@ -88,6 +91,7 @@ export const WEATHERS = {
   "edits while workers die and stand still": {
     ...BASE,
     edits: 0.03,
+    late: 0.4,
     disturbing: 0.03,
     disturbances: 5,
     kinds: ["pause", "stall", "crash"],
@@ -97,6 +101,7 @@ export const WEATHERS = {
     ...BASE,
     workers: 3,
     queue: ROUGH,
+    late: 0.05,
     answerLost: 0.05,
     requestLost: 0.02,
     modelFails: 0.05,

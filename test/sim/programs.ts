@@ -226,8 +226,8 @@ const rewritten = program(
     const topics =
       [
         ["a", "b", "c"],
-        ["z", "a", "b", "c"],
         ["c", "a"],
+        ["z", "a", "b", "c"],
       ][edition] ?? [];
     const first = await wave(
       ctx,

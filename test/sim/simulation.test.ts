@@ -2,6 +2,7 @@
 // port. SEEDS=2000 runs more of each program, SEED=7 one. A failure names the command that tells its story.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { PROGRAMS } from "./programs.ts";
+import { randomProgram } from "./random-program.ts";
 import { simulate, told } from "./simulate.ts";
 
 const ONE = process.env.SEED;
@@ -20,6 +21,17 @@ describe("every run ends as if nothing had gone wrong, each recorded answer paid
     30_000 + SEEDS * 1_000,
   );
 });
+
+test(
+  "so do workflows grown from the seed, of any shape, and edits of them",
+  async () => {
+    for (let seed = FROM; seed < FROM + SEEDS * 4; seed++) {
+      const verdict = await simulate(seed, { program: randomProgram(seed) });
+      if (verdict.wrong.length > 0) throw new Error(told(verdict));
+    }
+  },
+  30_000 + SEEDS * 4_000,
+);
 
 describe("a seed", () => {
   test.each([3, 17, 204, 2_718])("%i tells the same story each time, to the last step", async (seed) => {

@@ -50,6 +50,7 @@ export class World {
     this.program = program;
     this.scheduler = new Scheduler(this.random, faults);
     this.db = new SimDatabase(this.scheduler, this.random, plants);
+    this.db.late = faults.late;
     this.queue = new SimQueue(this.scheduler, this.random, () => faults.queue);
     this.provider = new Provider(this.scheduler, this.random, faults);
     this.outside = new Outside(this.scheduler);
