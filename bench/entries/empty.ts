@@ -1,0 +1,2 @@
+// What loading a module costs that does nothing.
+export const handler = (): void => {};

@@ -1,0 +1,54 @@
+// One worker process with 64 long tasks at once, and the most memory that it ever had.
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { startRun } from "../../shared/engine/start-run.ts";
+import { instant, job } from "../agents.ts";
+import type { BenchDatabase } from "../database.ts";
+import { AGENT } from "../ground.ts";
+import { type Measure, measures, type Statistics, timed } from "../measure.ts";
+import type { Told } from "../memory-worker.ts";
+import { createEngine } from "../stack.ts";
+
+const WORKER = fileURLToPath(new URL("../memory-worker.ts", import.meta.url));
+
+export async function measureMemory(
+  bench: BenchDatabase,
+  statistics: Statistics,
+  { tasks, steps }: { readonly tasks: number; readonly steps: number },
+): Promise<Measure[]> {
+  const database = await bench.open();
+  const engine = createEngine(database, [AGENT], instant());
+  const worker = fork(WORKER, [String(tasks)], {
+    env: { ...process.env, DATABASE_URL: bench.url },
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
+  });
+  const told = async (): Promise<Told> => {
+    const gone = once(worker, "exit").then(([code]) => {
+      throw new Error(`the worker of the memory figure ended with ${code}`);
+    });
+    const [message] = (await Promise.race([once(worker, "message"), gone])) as [Told];
+    return message;
+  };
+  try {
+    const idle = await told();
+    let peak = idle;
+    const ms = await timed(async () => {
+      const done = told(); // listens before the first can be done
+      for (let i = 0; i < tasks; i++) await startRun(engine.deps, { agent: AGENT, input: job(steps) });
+      peak = await done;
+    });
+    const measure = measures("memory", statistics);
+    const work = `${tasks} tasks of ${steps.toLocaleString("en")} steps`;
+    return [
+      measure("a worker that waits, resident", idle.residentMb, "MB"),
+      measure(`${work}, live heap at their end`, peak.heapMb, "MB"),
+      measure(`${work}, peak resident`, peak.peakMb, "MB", { target: { atMost: 300 } }),
+      measure(`steps of ${work}`, (tasks * steps * 1_000) / ms, "/s"),
+    ];
+  } finally {
+    worker.kill();
+    await engine.close();
+    await database.close();
+  }
+}

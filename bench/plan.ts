@@ -1,0 +1,41 @@
+// How much of everything a run measures. The whole takes some three minutes on two cores; `--quick` only shows that all of it works.
+import type { ResumeSizes } from "./figures/resume.ts";
+import type { ThroughputSizes } from "./figures/throughput.ts";
+import type { WaveSizes } from "./figures/wave.ts";
+import type { Sizes } from "./ground.ts";
+
+export interface Plan {
+  readonly ground: Sizes;
+  readonly appends: number;
+  readonly throughput: ThroughputSizes;
+  readonly resume: ResumeSizes;
+  readonly starts: number;
+  readonly wave: WaveSizes;
+  readonly passes: number;
+  readonly processes: number;
+  readonly memory: { readonly tasks: number; readonly steps: number };
+}
+
+export const WHOLE: Plan = {
+  ground: { runs: 2_000, tasksPerRun: 10, eventsPerTask: 10, few: 1_000, many: 100_000 },
+  appends: 500,
+  throughput: { steps: 30, rounds: 5 },
+  resume: { steps: [100, 1_000, 10_000], resumes: 7, live: 100 },
+  starts: 40,
+  wave: { tasks: [100, 300, 1_000], rounds: 3 },
+  passes: 40,
+  processes: 15,
+  memory: { tasks: 64, steps: 1_000 },
+};
+
+export const QUICK: Plan = {
+  ground: { runs: 20, tasksPerRun: 2, eventsPerTask: 5, few: 20, many: 200 },
+  appends: 10,
+  throughput: { steps: 2, rounds: 1 },
+  resume: { steps: [10, 20], resumes: 2, live: 3 },
+  starts: 3,
+  wave: { tasks: [3, 6], rounds: 1 },
+  passes: 2,
+  processes: 1,
+  memory: { tasks: 4, steps: 5 },
+};
