@@ -1,0 +1,273 @@
+// Bugs that somebody once made, or nearly: each is planted into a copy of the tree, and a named test must see it. run.ts does it, planted.test.ts keeps
+// the list from rotting.
+
+export interface Bug {
+  readonly name: string;
+  readonly edits: readonly Edit[];
+  readonly killedBy: { readonly file: string; readonly test: string };
+}
+/** `find` stands in the file exactly once. SQL is planted in the .sql file; queries.ts is made anew from it. */
+export interface Edit {
+  readonly file: string;
+  readonly find: string;
+  readonly replace: string;
+}
+
+const QUERIES = "shared/sql/queries";
+const OVERLAP = "test/adapters/store/overlap.test.ts";
+const STORE = "test/adapters/store/postgres.test.ts";
+
+const PROPERTIES = "test/core/workflow/properties.test.ts";
+// biome-ignore lint/suspicious/noTemplateCurlyInString: code to be found
+const PLACE = "const placeOf = (after: number, digest: string): string => `${after} ${digest}`;";
+
+export const BUGS: readonly Bug[] = [
+  {
+    name: "a plain append doesn't look at the epoch",
+    edits: [
+      {
+        file: `${QUERIES}/append-plain.sql`,
+        find: "s.head_seq = w.head AND s.lease_epoch = w.epoch AND s.lease_owner IS NOT NULL",
+        replace: "s.head_seq = w.head AND s.lease_owner IS NOT NULL",
+      },
+    ],
+    killedBy: { file: STORE, test: "I12: a zombie whose head is the heir's is refused by its epoch alone" },
+  },
+  {
+    name: "a full append doesn't look at the epoch",
+    edits: [
+      {
+        file: `${QUERIES}/append-full.sql`,
+        find: "l.head_seq = w.head AND l.lease_epoch = w.epoch AND l.lease_owner IS NOT NULL",
+        replace: "l.head_seq = w.head AND l.lease_owner IS NOT NULL",
+      },
+    ],
+    killedBy: { file: STORE, test: "I12: a zombie whose head is the heir's is refused by its epoch alone" },
+  },
+  {
+    name: "a park doesn't look at the inbox",
+    edits: [
+      {
+        file: `${QUERIES}/append-full.sql`,
+        find: "coalesce(o.next = 'park' AND o.inbox_seq = o.absorbed AND p.posts IS NULL, false) AS parks",
+        replace: "coalesce(o.next = 'park', false) AS parks",
+      },
+    ],
+    killedBy: { file: STORE, test: "I10: a park is refused when a fact came meanwhile" },
+  },
+  {
+    name: "events are joined by their stream instead of their item",
+    edits: [
+      {
+        file: `${QUERIES}/append-plain.sql`,
+        find: "JOIN moved m USING (ord)",
+        replace: "JOIN want w USING (ord) JOIN moved m ON m.run_id = w.run_id AND m.stream_id = w.stream_id",
+      },
+    ],
+    killedBy: { file: "test/adapters/store/one-batch.test.ts", test: "I12: a zombie in one batch with its heir" },
+  },
+  {
+    name: "row locks are taken in any order",
+    edits: [
+      {
+        file: `${QUERIES}/append-full.sql`,
+        find: "  ORDER BY s.run_id, s.stream_id FOR UPDATE OF s",
+        replace: "  ORDER BY random() FOR UPDATE OF s",
+      },
+    ],
+    killedBy: { file: "test/adapters/store/contention.test.ts", test: "workers with overlapping batches: no deadlock" },
+  },
+  {
+    name: "facts are numbered by counting them",
+    edits: [
+      {
+        file: `${QUERIES}/deliver-fact.sql`,
+        find: "SELECT $1::uuid, $2::text, m.inbox_seq, $3::text, $4::text, $5::jsonb FROM moved m",
+        replace: `SELECT $1::uuid, $2::text, (SELECT count(*) + 1 FROM :agent.inbox i WHERE i.run_id = $1::uuid AND i.stream_id = $2::text),
+         $3::text, $4::text, $5::jsonb FROM moved m`,
+      },
+    ],
+    killedBy: { file: STORE, test: "I3: concurrent facts have numbers without a gap" },
+  },
+  {
+    name: "the cursor starts where the inbox ends, not where the log has absorbed it",
+    edits: [
+      {
+        file: "shared/engine/run-tick.ts",
+        find: "createStreamWriter(deps, lease, lease.head, inboxCursor(raw))",
+        replace: "createStreamWriter(deps, lease, lease.head, lease.inboxSeq)",
+      },
+    ],
+    killedBy: { file: "test/engine/run.test.ts", test: "waves in parallel, then a writer" },
+  },
+  {
+    name: "whether a task was its wave's last is looked up beside the statement's own writes",
+    edits: [
+      {
+        file: `${QUERIES}/append-full.sql`,
+        find: "FROM ripe r WHERE NOT signalled AND (left_over = 0 OR broke)",
+        replace: `FROM ripe r WHERE NOT signalled AND (broke OR NOT EXISTS (
+    SELECT 1 FROM :agent.streams o WHERE o.run_id = r.run_id AND o.wave = r.wave AND o.status <> 'ended'
+      AND NOT EXISTS (SELECT 1 FROM ok k WHERE k.run_id = o.run_id AND k.stream_id = o.stream_id AND k.next = 'end')))`,
+      },
+    ],
+    killedBy: { file: OVERLAP, test: "the last two tasks of a wave" },
+  },
+  {
+    name: "operations are matched by their place in a window, as plain positions would",
+    edits: [
+      {
+        file: "shared/core/workflow/session.ts",
+        find: PLACE,
+        replace: `${PLACE.slice(0, PLACE.indexOf("=>"))}=> \`\${after}\`;`,
+      },
+    ],
+    killedBy: { file: PROPERTIES, test: "no prefix of a log is contradicted by its own code" },
+  },
+  {
+    name: "operations are matched without their window",
+    edits: [
+      {
+        file: "shared/core/workflow/session.ts",
+        find: PLACE,
+        replace: `${PLACE.slice(0, PLACE.indexOf("=>"))}=> digest;`,
+      },
+    ],
+    killedBy: {
+      file: "test/core/workflow/edits.test.ts",
+      test: "a read more in an early window leaves the later ones their values",
+    },
+  },
+  {
+    name: "leases are renewed by the worker's clock",
+    edits: [
+      {
+        file: `${QUERIES}/renew.sql`,
+        find: "SET lease_until = clock_timestamp() + $6::int * interval '1 ms'",
+        replace: "SET lease_until = to_timestamp($6::float8 / 1000)",
+      },
+      {
+        file: "shared/adapters/store/streams.ts",
+        find: "renew: (leases, leaseMs) => renew(statements, leases, leaseMs),",
+        replace: "renew: (leases, leaseMs) => renew(statements, leases, Date.now() + leaseMs),",
+      },
+    ],
+    killedBy: { file: "test/adapters/store/clock.test.ts", test: "I8: holds what it renews" },
+  },
+  {
+    name: "a lease that runs out while its taker waits for the row is still held",
+    edits: [
+      {
+        file: `${QUERIES}/acquire.sql`,
+        find: "s.lease_until < clock_timestamp()",
+        replace: "s.lease_until < now()",
+      },
+    ],
+    killedBy: { file: "test/adapters/store/clock.test.ts", test: "I8: takes the lease that ran out meanwhile" },
+  },
+  {
+    name: "a lease counts from the time when its taker began to wait for the row",
+    edits: [
+      {
+        file: `${QUERIES}/acquire.sql`,
+        find: "lease_until = clock_timestamp() + $4::int",
+        replace: "lease_until = now() + $4::int",
+      },
+    ],
+    killedBy: { file: "test/adapters/store/clock.test.ts", test: "I8: holds it for its whole length from then on" },
+  },
+  {
+    name: "a cut of a task drops facts",
+    edits: [
+      {
+        file: "shared/core/task/replay.ts",
+        find: 'log.filter((e) => e.seq < event.fromSeq || ("inboxSeq" in e && !TERMINAL.has(e.type)))',
+        replace: "log.filter((e) => e.seq < event.fromSeq)",
+      },
+    ],
+    killedBy: { file: "test/core/task/replay.test.ts", test: "I6: facts survive a cut" },
+  },
+  {
+    name: "a cut of a run drops facts",
+    edits: [
+      {
+        file: "shared/core/workflow/fold.ts",
+        find: "const kept = log.filter((event) => !dead.has(event.seq)",
+        replace: "const kept = log.filter((event) => event.seq < fromSeq && !dead.has(event.seq)",
+      },
+    ],
+    killedBy: { file: "test/core/workflow/fold.test.ts", test: "S5: a cut removes operations" },
+  },
+  {
+    name: "an effect's key comes from the id that the model gave its call",
+    edits: [
+      {
+        file: "shared/engine/task-steps.ts",
+        find: "idempotencyKey(work.hint.runId, work.hint.taskId, work.state, use.name, use.args)",
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: code to be planted
+        replace: "`${work.hint.runId} ${work.hint.taskId} ${use.id}`",
+      },
+    ],
+    killedBy: {
+      file: "test/kill-matrix/kill-matrix.test.ts",
+      test: "the writer's prompt edited while its second call is in flight undisturbed",
+    },
+  },
+  {
+    name: "an answer is recorded after its tools ran",
+    edits: [
+      {
+        file: "shared/engine/task-steps.ts",
+        find: "  await writer.flush(); // the answer and its calls' starts: one append (I4)\n",
+        replace: "",
+      },
+    ],
+    killedBy: { file: "test/engine/appends.test.ts", test: "a step with one tool call: exactly two more" },
+  },
+  {
+    name: "results are sent in the order of the log",
+    edits: [
+      {
+        file: "shared/core/task/replay.ts",
+        find: "  const results = state.phase.calls.flatMap((c) =>",
+        replace:
+          "  const calls = state.phase.calls as Call[];\n  calls.push(...calls.splice(calls.indexOf(call), 1));\n  const results = calls.flatMap((c) =>",
+      },
+    ],
+    killedBy: { file: "test/engine/run.test.ts", test: "tools run, and their results reach the model in call order" },
+  },
+  {
+    name: "the storm limit counts cuts of every generation",
+    edits: [
+      {
+        file: "shared/engine/cut-storm.ts",
+        find: 'e.type === "StreamInvalidated" && e.generation === generation && e.recordedAt',
+        replace: 'e.type === "StreamInvalidated" && e.recordedAt',
+      },
+    ],
+    killedBy: { file: "test/engine/cut-storm.test.ts", test: "I7: an edit's cuts are its own" },
+  },
+  {
+    name: "two waves of one tick claim the same task",
+    edits: [
+      {
+        file: "shared/core/workflow/plan.ts",
+        find: "    for (const id of tasks) taken.add(id);\n",
+        replace: "",
+      },
+    ],
+    killedBy: { file: "test/core/workflow/plan.test.ts", test: "two waves of one tick don't claim the same task" },
+  },
+  {
+    name: "a fact that is there already is passed over without undoing its number",
+    edits: [
+      {
+        file: `${QUERIES}/deliver-fact.sql`,
+        find: "SELECT $1::uuid, $2::text, m.inbox_seq, $3::text, $4::text, $5::jsonb FROM moved m",
+        replace:
+          "SELECT $1::uuid, $2::text, m.inbox_seq, $3::text, $4::text, $5::jsonb FROM moved m ON CONFLICT DO NOTHING",
+      },
+    ],
+    killedBy: { file: OVERLAP, test: "I3: twins of a fact" },
+  },
+];
