@@ -8,11 +8,7 @@ const LOOK_MS = 30;
  * Until stopped: graces of ready streams and pauses before a step's next try pass when nothing moves, and `beat` is called: a heart that beats every ten
  * seconds. Never ends the lease of somebody who works.
  */
-export function hurried(
-  database: Database,
-  agent: string,
-  beat: () => unknown = () => {},
-): { stop(): Promise<void> } {
+export function hurried(database: Database, agent: string, beat: () => unknown = () => {}): { stop(): Promise<void> } {
   const schema = `agent_${agent}`;
   const stopping = new AbortController();
   const { signal } = stopping;

@@ -79,11 +79,7 @@ export async function createCrew(databaseUrl: string, files = FILES): Promise<Cr
   const folder = await mkdtemp(join(tmpdir(), "toren-crew-"));
   await chmod(folder, 0o755);
   const agentsFolder = join(folder, "agents");
-  for (const [path, text] of Object.entries(files)) {
-    const file = join(agentsFolder, AGENT, path);
-    await mkdir(dirname(file), { recursive: true });
-    await writeFile(file, text);
-  }
+  await writeAgent(join(agentsFolder, AGENT), files);
   const logFile = join(folder, "workers.log");
   const workers: Worker[] = [];
   const model = await startModel(join(folder, "ledger"));
@@ -96,16 +92,7 @@ export async function createCrew(databaseUrl: string, files = FILES): Promise<Cr
     OPENAI_API_KEY: "rules",
     CREW_EFFECTS: join(folder, "effects"),
   };
-  const laptop = await composeLaptop({
-    stateFolder: env.TOREN_HOME,
-    agentsFolder,
-    databaseUrl,
-    model: null,
-    env,
-    log: silentLog,
-    role: "deployer",
-  });
-  for (const problem of laptop.problems) throw new Error(JSON.stringify(problem));
+  const laptop = await deployed(agentsFolder, env);
   const { store } = laptop.engine;
   const run = async (runId: string): Promise<RunRow> => {
     const row = await store.runs.get(AGENT, runId);
@@ -153,6 +140,32 @@ export async function createCrew(databaseUrl: string, files = FILES): Promise<Cr
     },
   };
   return crew;
+}
+
+async function writeAgent(folder: string, files: Readonly<Record<string, string>>): Promise<void> {
+  for (const [path, text] of Object.entries(files)) {
+    const file = join(folder, path);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, text);
+  }
+}
+
+/** The agent's code registered, and a way to start and read runs; it works on none. */
+async function deployed(
+  agentsFolder: string,
+  env: { readonly TOREN_HOME: string; readonly DATABASE_URL: string; readonly [name: string]: string | undefined },
+): Promise<Laptop> {
+  const laptop = await composeLaptop({
+    stateFolder: env.TOREN_HOME,
+    agentsFolder,
+    databaseUrl: env.DATABASE_URL,
+    model: null,
+    env,
+    log: silentLog,
+    role: "deployer",
+  });
+  for (const problem of laptop.problems) throw new Error(JSON.stringify(problem));
+  return laptop;
 }
 
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

@@ -132,7 +132,7 @@ test.each(["three waves", "a failing wave under fail", "a timer"])(
     const databases = await Promise.all([1, 2, 3, 4].map(() => openUrl(db.url)));
     const workers = databases.map((database) => workerOf(database, chosen, world, (queue) => queue));
     const runIds = await Promise.all(
-      Array.from({ length: 30 }, (_, n) => workers[n % 4]?.stack.start(AGENT, chosen.input) ?? ""),
+      Array.from({ length: 30 }, async (_, n) => (await workers[n % 4]?.stack.start(AGENT, chosen.input)) ?? ""),
     );
     const rows = await endedRuns(runIds, 60_000);
     for (const worker of workers) await worker.close();

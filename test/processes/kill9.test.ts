@@ -51,7 +51,7 @@ test(`kill -9 of workers at ${KILLS} random moments, two alive at any time: ever
   console.log(`${KILLS} kills over ${runIds.length} runs: ${hit?.streams} tasks were taken over`);
   expect(hit?.streams).toBeGreaterThan(KILLS / 4);
   await Promise.all(working.map((w) => w.end()));
-}, 90_000);
+}, 120_000);
 
 describe("a worker that is paused past its lease", () => {
   const inFlight = async (runId: string): Promise<boolean> =>
