@@ -2,7 +2,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { Database } from "../../shared/ports/database.ts";
 
-const LOOK_MS = 30;
+const LOOK_MS = 20;
 
 /**
  * Until stopped: graces of ready streams and pauses before a step's next try pass when nothing moves, and `beat` is called: a heart that beats every ten
