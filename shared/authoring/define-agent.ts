@@ -1,5 +1,6 @@
 // From what was read of an agent's folder to the definition that a worker runs. Pure: a laptop's loader and a bundle's manifest come here alike.
 
+import { suggestion } from "../core/closest.ts";
 import { hash } from "../core/digest.ts";
 import { messageOf } from "../core/errors.ts";
 import { canonical, type Json, toJson } from "../core/json.ts";
@@ -9,7 +10,6 @@ import type { AgentDefinition, ProcessDefinition, RoleDefinition, ToolDefinition
 import { type AgentConfig, MAIN_PROCESS, NAME, NAME_RULE, type RoleConfig } from "./agent-schema.ts";
 import type { AgentFile } from "./agent-yaml.ts";
 import { BUILTINS } from "./builtins.ts";
-import { suggestion } from "./nearest.ts";
 import type { LoadProblem } from "./problem.ts";
 import { isTool, NAME_OF_TOOL, ownName, toolDefinition } from "./tool.ts";
 import { inputParser, isWorkflow } from "./workflow.ts";
