@@ -141,8 +141,8 @@ async function settle(consumer: Consumer, message: Arrived, at: Circumstances): 
 export const backoffMs = (receiveCount: number): number =>
   Math.min(QUEUE_BACKOFF_MS * 3 ** (Math.max(1, receiveCount) - 1), QUEUE_BACKOFF_MAX_MS);
 
-/** Codes and messages of our own errors; of others the name alone, since their text may hold what a user wrote. */
+/** For the log. What isn't an error of ours is a bug: its name and message are what there is to find it by. What authors' code throws never comes here. */
 export function failureFields(thrown: unknown): LogFields {
   if (thrown instanceof TorenError) return { code: thrown.code, error: thrown.message };
-  return { code: "bug", error: thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : typeof thrown };
+  return { code: "bug", error: thrown instanceof Error ? `${thrown.name}: ${messageOf(thrown)}` : typeof thrown };
 }

@@ -32,7 +32,7 @@ export interface ToolOptions<S extends z.ZodObject> {
   readonly approval: "never";
   /** Default 300,000 (five minutes). Past it the call is an error result, and `ctx.signal` is aborted. */
   readonly timeoutMs?: number;
-  /** Tries after a handler that threw, within one call. Default `{ attempts: 1, backoffMs: 0 }`: no second one. */
+  /** Tries in all of a handler that threw or timed out, within one call; the pause doubles each time. Default `{ attempts: 1, backoffMs: 0 }`: no second one. */
   readonly retry?: { readonly attempts: number; readonly backoffMs: number };
   /** Does the work. What it throws becomes an error result for the model. */
   handler(args: z.output<S>, ctx: ToolCtx): ToolOutput | Promise<ToolOutput>;

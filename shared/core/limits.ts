@@ -10,7 +10,7 @@ export const GRACE_MS = 5_000;
 export const GUARDIAN_EVERY_MS = 5_000;
 /** How far the guardian moves a stream's clock on when it nudges it. */
 export const GUARDIAN_BACKOFF_MS = 20_000;
-/** Streams that one statement of the guardian moves on: some milliseconds of row locks; more are due, more statements follow. */
+/** Streams that one statement of the guardian moves on: some milliseconds of row locks. What is left over is still due at the next pass. */
 export const GUARDIAN_BATCH_STREAMS = 500;
 /** A worker that must not touch a stream (older generation, unknown event, cut storm) sends its hint on with this delay (I7). */
 export const DEFER_MS = 20_000;
@@ -21,7 +21,7 @@ export const COMMIT_BATCH_ITEMS = 128;
 export const COMMIT_BATCH_BYTES = 4 * 1024 * 1024;
 /** Flushes under way at once per agent schema and worker. */
 export const COMMIT_FLUSHES = 2;
-/** Tries of one statement against lost connections and contention, in all some 1.5 s: a fail-over within that goes unnoticed. */
+/** Tries of one statement against lost connections and contention: some 1.5 s of waits between them, beside what each try itself waited. */
 export const COMMIT_TRIES = 6;
 /** The wait before the second try of a statement, twice as long each time, with jitter. */
 export const COMMIT_BACKOFF_MS = 50;

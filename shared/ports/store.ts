@@ -30,7 +30,7 @@ export interface Lease {
   readonly leaseMs: number;
 }
 
-/** What a parked stream waits for. `person` waits have no wake time. */
+/** What a parked stream waits for. `cut` and `claim` have no wake time: only a fact, or a person, ends them. */
 export type Wait = "wave" | "timer" | "retry" | "cut" | "claim";
 
 export type Acquired =
