@@ -187,7 +187,7 @@ function moveRow(tx: Transaction, s: Stream, item: Append | null, posts: number,
       const allSeen = tx.db.plants.parkBlindly || (s.inboxSeq === next.absorbed && posts === 0);
       if (!allSeen) return { ...base, ...renewed, ...count };
       const { wait, wakeAt, absorbed } = next;
-      return { ...base, ...letGo, ...calm, status: "parked", wait, absorbed, wakeAt };
+      return { ...base, ...letGo, ...calm, status: "parked", wait, absorbed, wakeAt, problem: null };
     }
   }
 }

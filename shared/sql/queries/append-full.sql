@@ -88,7 +88,7 @@ WITH want AS MATERIALIZED (
                    ELSE s.wake_at END,
     attempts = CASE WHEN k.progress OR k.parks OR k.next = 'end' OR (k.next = 'release' AND NOT k.keep_attempts) THEN 0 ELSE s.attempts END,
     solo_attempts = CASE WHEN k.progress OR k.parks OR k.next = 'end' OR (k.next = 'release' AND NOT k.keep_attempts) THEN 0 ELSE s.solo_attempts END,
-    problem = CASE WHEN k.n > 0 THEN NULL ELSE s.problem END
+    problem = CASE WHEN k.n > 0 OR k.parks THEN NULL ELSE s.problem END   -- whoever parks has worked on it
   FROM change k
   WHERE s.run_id = k.run_id AND s.stream_id = k.stream_id
   RETURNING k.ord, s.run_id, s.stream_id, s.head_seq - coalesce(k.n, 0) AS head, s.inbox_seq, s.status, k.old_wait, s.wait, k.outcome, k.output, k.error

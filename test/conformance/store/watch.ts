@@ -86,5 +86,16 @@ export function watchSuite(get: () => Bench): void {
       await writer.write([event("A")]);
       expect((await b.streamRow(stream)).problem).toBeNull();
     });
+
+    test("whoever parks without a word has worked on the stream: the note of an earlier one is gone", async () => {
+      const b = get();
+      const stream = b.stream(await b.run());
+      await b.store.watch.defer(stream, { code: "generation.older", message: "x" }, 20_000);
+      const given = await b.take(stream);
+      await given.write([], { type: "release", afterMs: 0 });
+      expect((await b.streamRow(stream)).problem).not.toBeNull(); // given back unread, it stands
+      await (await b.take(stream)).write([], { type: "park", absorbed: 0, wait: "wave", wakeAt: null });
+      expect((await b.streamRow(stream)).problem).toBeNull();
+    });
   });
 }
