@@ -19,7 +19,7 @@ export interface Plan {
 export const WHOLE: Plan = {
   ground: { runs: 2_000, tasksPerRun: 10, eventsPerTask: 10, few: 1_000, many: 100_000 },
   appends: 500,
-  throughput: { steps: 30, rounds: 5 },
+  throughput: { steps: 60, rounds: 3 },
   resume: { steps: [100, 1_000, 10_000], resumes: 7, live: 100 },
   starts: 40,
   wave: { tasks: [100, 300, 1_000], rounds: 3 },

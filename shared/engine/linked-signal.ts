@@ -10,12 +10,15 @@ export interface LinkedSignal {
   unlink(): void;
 }
 
+// One for all: an error with a stack for every call that is over is what an append costs.
+const OVER = new DOMException("What the signal was for is over.", "AbortError");
+
 export function linkedTo(outer: AbortSignal): LinkedSignal {
   const own = new AbortController();
   const unlink = (): void => outer.removeEventListener("abort", abort);
   const abort = (): void => {
     unlink();
-    own.abort(outer.reason);
+    own.abort(outer.aborted ? outer.reason : OVER);
   };
   if (outer.aborted) abort();
   else outer.addEventListener("abort", abort, { once: true });

@@ -30,10 +30,10 @@ VALUES ($1::text, $2::text, $3::text, octet_length($4::bytea), $4::bytea) ON CON
   "append-full": `
 WITH want AS MATERIALIZED (
   SELECT w.ord, w.run_id, w.stream_id COLLATE "C" AS stream_id, w.head, w.epoch, w.n, w.next, w.progress, w.keep_attempts, w.absorbed, w.wait, w.wake_ms,
-         w.after_ms, w.outcome, w.output, w.error, w.lease_ms
+         w.after_ms, w.outcome, w.output, w.error, w.lease_ms, w.before
   FROM unnest($1::int[], $2::uuid[], $3::text[], $4::bigint[], $5::bigint[], $6::int[], $7::text[], $8::bool[], $9::bool[], $10::bigint[], $11::text[],
-              $12::float8[], $13::float8[], $14::text[], $15::jsonb[], $16::jsonb[], $17::int[])
-    AS w(ord, run_id, stream_id, head, epoch, n, next, progress, keep_attempts, absorbed, wait, wake_ms, after_ms, outcome, output, error, lease_ms)
+              $12::float8[], $13::float8[], $14::text[], $15::jsonb[], $16::jsonb[], $17::int[], $20::int[])
+    AS w(ord, run_id, stream_id, head, epoch, n, next, progress, keep_attempts, absorbed, wait, wake_ms, after_ms, outcome, output, error, lease_ms, before)
 ), target AS MATERIALIZED (
   SELECT w.run_id, w.stream_id FROM want w
   UNION SELECT w.run_id, 'run' COLLATE "C" FROM want w WHERE w.next = 'end'
@@ -70,7 +70,7 @@ WITH want AS MATERIALIZED (
     AND NOT EXISTS (SELECT 1 FROM ok e WHERE e.run_id = l.run_id AND e.stream_id = l.stream_id AND e.next = 'end')
 ), change AS MATERIALIZED (
   SELECT t.run_id, t.stream_id, o.ord, o.n, o.next, o.progress, o.keep_attempts, o.absorbed, o.wait, o.old_wait, o.wake_ms, o.after_ms,
-         o.outcome, o.output, o.error, o.lease_ms, p.posts,
+         o.outcome, o.output, o.error, o.lease_ms, o.before, p.posts,
          coalesce(o.next = 'park' AND o.inbox_seq = o.absorbed AND p.posts IS NULL, false) AS parks
   FROM target t
   LEFT JOIN ok o ON o.run_id = t.run_id AND o.stream_id = t.stream_id
@@ -105,11 +105,11 @@ WITH want AS MATERIALIZED (
     problem = CASE WHEN k.n > 0 OR k.parks THEN NULL ELSE s.problem END
   FROM change k
   WHERE s.run_id = k.run_id AND s.stream_id = k.stream_id
-  RETURNING k.ord, s.run_id, s.stream_id, s.head_seq - coalesce(k.n, 0) AS head, s.inbox_seq, s.status, k.old_wait, s.wait, k.outcome, k.output, k.error
+  RETURNING k.ord, s.run_id, s.stream_id, s.head_seq - coalesce(k.n, 0) AS head, k.n, k.before, s.inbox_seq, s.status, k.old_wait, s.wait, k.outcome, k.output, k.error
 ), written AS (
   INSERT INTO :agent.events (run_id, stream_id, seq, type, payload)
-  SELECT m.run_id, m.stream_id, m.head + e.i, e.type, e.payload
-  FROM unnest($20::int[], $21::int[], $22::text[], $23::jsonb[]) AS e(ord, i, type, payload) JOIN moved m ON m.ord = e.ord
+  SELECT m.run_id, m.stream_id, m.head + i, ($21::text[])[m.before + i], $22::jsonb -> (m.before + i - 1)
+  FROM moved m, generate_series(1, m.n) AS i
 ), posted AS (
   INSERT INTO :agent.inbox (run_id, stream_id, seq, key, kind, payload)
   SELECT m.run_id, m.stream_id, m.inbox_seq - b.of + b.i, 'wave:' || b.wave, 'wave', jsonb_build_object('kind', 'wave', 'wave', b.wave, 'broke', b.broke)
@@ -145,8 +145,8 @@ FROM want w LEFT JOIN moved m ON m.ord = w.ord LEFT JOIN fresh f ON f.ord = w.or
 `,
   "append-plain": `
 WITH want AS MATERIALIZED (
-  SELECT * FROM unnest($1::int[], $2::uuid[], $3::text[], $4::bigint[], $5::bigint[], $6::int[], $7::bool[], $8::int[])
-    AS w(ord, run_id, stream_id, head, epoch, n, progress, lease_ms)
+  SELECT * FROM unnest($1::int[], $2::uuid[], $3::text[], $4::bigint[], $5::bigint[], $6::int[], $7::bool[], $8::int[], $9::int[])
+    AS w(ord, run_id, stream_id, head, epoch, n, progress, lease_ms, before)
 ), locked AS MATERIALIZED (
   SELECT w.* FROM :agent.streams s JOIN want w USING (run_id, stream_id)
   WHERE s.head_seq = w.head AND s.lease_epoch = w.epoch AND s.lease_owner IS NOT NULL
@@ -160,11 +160,11 @@ WITH want AS MATERIALIZED (
     problem = NULL
   FROM locked l
   WHERE s.run_id = l.run_id AND s.stream_id = l.stream_id
-  RETURNING l.ord, s.run_id, s.stream_id, l.head, s.inbox_seq
+  RETURNING l.ord, s.run_id, s.stream_id, l.head, l.n, l.before, s.inbox_seq
 ), written AS (
   INSERT INTO :agent.events (run_id, stream_id, seq, type, payload)
-  SELECT m.run_id, m.stream_id, m.head + e.i, e.type, e.payload
-  FROM unnest($9::int[], $10::int[], $11::text[], $12::jsonb[]) AS e(ord, i, type, payload) JOIN moved m USING (ord)
+  SELECT m.run_id, m.stream_id, m.head + i, ($10::text[])[m.before + i], $11::jsonb -> (m.before + i - 1)
+  FROM moved m, generate_series(1, m.n) AS i
 )
 SELECT ord, inbox_seq FROM moved
 `,

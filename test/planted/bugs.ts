@@ -60,8 +60,10 @@ export const BUGS: readonly Bug[] = [
     edits: [
       {
         file: `${QUERIES}/append-plain.sql`,
-        find: "JOIN moved m USING (ord)",
-        replace: "JOIN want w USING (ord) JOIN moved m ON m.run_id = w.run_id AND m.stream_id = w.stream_id",
+        find: `($10::text[])[m.before + i], $11::jsonb -> (m.before + i - 1)
+  FROM moved m, generate_series(1, m.n) AS i`,
+        replace: `($10::text[])[w.before + i], $11::jsonb -> (w.before + i - 1)
+  FROM want w JOIN moved m ON m.run_id = w.run_id AND m.stream_id = w.stream_id, generate_series(1, w.n) AS i`,
       },
     ],
     killedBy: { file: "test/adapters/store/one-batch.test.ts", test: "I12: a zombie in one batch with its heir" },

@@ -20,7 +20,9 @@ export interface PoolSizes {
 }
 
 // An append touches a handful of rows by key. A plan cached while its tables were small would read them whole for ever after: seen to cost 15 times as much.
-const APPEND_PLANS = "-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off";
+// With these there is only the plan by key, so it may be cached: left to itself Postgres plans an append anew each time, for as long as it takes to run it.
+const APPEND_PLANS =
+  "-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c plan_cache_mode=force_generic_plan";
 
 /** Where to connect, with planner settings that the URL asks for itself kept beside ours. */
 export function connectionConfig(url: string, settings = ""): PoolConfig {

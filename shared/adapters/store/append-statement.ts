@@ -50,11 +50,17 @@ const places = (items: readonly Item[]): unknown[] => {
 
 const leases = (items: readonly Item[]): number[] => items.map((item) => item.append.lease.leaseMs);
 
-/** The last four of both forms: one entry an event. */
-const eventColumns = (items: readonly Item[]): unknown[] => {
-  const rows = items.flatMap((item, ord) => item.events.map((e, i) => ({ ord, i: i + 1, ...e })));
-  return [rows.map((e) => e.ord), rows.map((e) => e.i), rows.map((e) => e.type), rows.map((e) => e.text)];
-};
+/** The last three of both forms: where each item's events begin, and all events. One JSON array of payloads: an array of texts is escaped once more. */
+function eventColumns(items: readonly Item[]): unknown[] {
+  let count = 0;
+  const before = items.map((item) => {
+    const first = count;
+    count += item.events.length;
+    return first;
+  });
+  const events = items.flatMap((item) => item.events);
+  return [before, events.map((e) => e.type), `[${events.map((e) => e.text).join(",")}]`];
+}
 
 const plainValues = (items: readonly Item[]): unknown[] => [
   ...places(items),

@@ -12,14 +12,14 @@
 -- $8 progress bool[]  $9 keep_attempts bool[] (release)      $10 absorbed bigint[], $11 wait text[], $12 wake_at ms float8[] (park)
 -- $13 after ms float8[] (release)        $14 outcome text[] completed|failed|cancelled, $15 output jsonb[], $16 error jsonb[] (end; the values for a run only)
 -- $17 lease ms int[]  $18 grace ms int   $19 cancel fact jsonb (to open tasks of a run that ends)
--- $20 ord int[]       $21 i int[]        $22 type text[]     $23 payload jsonb[]      (one entry an event, i = 1..n)
+-- $20 before int[] (events of the items before it)           $21 type text[]     $22 payloads, a jsonb array      (as append-plain's)
 -- Returns a row an item: outcome ok|conflict|again, inbox_seq, status ('running' after a refused park), rang: its wave has told the run (one item a bell).
 WITH want AS MATERIALIZED (
   SELECT w.ord, w.run_id, w.stream_id COLLATE "C" AS stream_id, w.head, w.epoch, w.n, w.next, w.progress, w.keep_attempts, w.absorbed, w.wait, w.wake_ms,
-         w.after_ms, w.outcome, w.output, w.error, w.lease_ms
+         w.after_ms, w.outcome, w.output, w.error, w.lease_ms, w.before
   FROM unnest($1::int[], $2::uuid[], $3::text[], $4::bigint[], $5::bigint[], $6::int[], $7::text[], $8::bool[], $9::bool[], $10::bigint[], $11::text[],
-              $12::float8[], $13::float8[], $14::text[], $15::jsonb[], $16::jsonb[], $17::int[])
-    AS w(ord, run_id, stream_id, head, epoch, n, next, progress, keep_attempts, absorbed, wait, wake_ms, after_ms, outcome, output, error, lease_ms)
+              $12::float8[], $13::float8[], $14::text[], $15::jsonb[], $16::jsonb[], $17::int[], $20::int[])
+    AS w(ord, run_id, stream_id, head, epoch, n, next, progress, keep_attempts, absorbed, wait, wake_ms, after_ms, outcome, output, error, lease_ms, before)
 ), target AS MATERIALIZED (
   SELECT w.run_id, w.stream_id FROM want w
   UNION SELECT w.run_id, 'run' COLLATE "C" FROM want w WHERE w.next = 'end'
@@ -56,7 +56,7 @@ WITH want AS MATERIALIZED (
     AND NOT EXISTS (SELECT 1 FROM ok e WHERE e.run_id = l.run_id AND e.stream_id = l.stream_id AND e.next = 'end')
 ), change AS MATERIALIZED (                        -- what happens to each row, its own append and the facts posted to it together
   SELECT t.run_id, t.stream_id, o.ord, o.n, o.next, o.progress, o.keep_attempts, o.absorbed, o.wait, o.old_wait, o.wake_ms, o.after_ms,
-         o.outcome, o.output, o.error, o.lease_ms, p.posts,
+         o.outcome, o.output, o.error, o.lease_ms, o.before, p.posts,
          coalesce(o.next = 'park' AND o.inbox_seq = o.absorbed AND p.posts IS NULL, false) AS parks
   FROM target t
   LEFT JOIN ok o ON o.run_id = t.run_id AND o.stream_id = t.stream_id
@@ -91,11 +91,11 @@ WITH want AS MATERIALIZED (
     problem = CASE WHEN k.n > 0 OR k.parks THEN NULL ELSE s.problem END   -- whoever parks has worked on it
   FROM change k
   WHERE s.run_id = k.run_id AND s.stream_id = k.stream_id
-  RETURNING k.ord, s.run_id, s.stream_id, s.head_seq - coalesce(k.n, 0) AS head, s.inbox_seq, s.status, k.old_wait, s.wait, k.outcome, k.output, k.error
-), written AS (                                    -- joined by the item, never by the stream: that lets a zombie's event in
+  RETURNING k.ord, s.run_id, s.stream_id, s.head_seq - coalesce(k.n, 0) AS head, k.n, k.before, s.inbox_seq, s.status, k.old_wait, s.wait, k.outcome, k.output, k.error
+), written AS (                                    -- an item's slice, never found by the stream: that lets a zombie's event in
   INSERT INTO :agent.events (run_id, stream_id, seq, type, payload)
-  SELECT m.run_id, m.stream_id, m.head + e.i, e.type, e.payload
-  FROM unnest($20::int[], $21::int[], $22::text[], $23::jsonb[]) AS e(ord, i, type, payload) JOIN moved m ON m.ord = e.ord
+  SELECT m.run_id, m.stream_id, m.head + i, ($21::text[])[m.before + i], $22::jsonb -> (m.before + i - 1)
+  FROM moved m, generate_series(1, m.n) AS i
 ), posted AS (
   INSERT INTO :agent.inbox (run_id, stream_id, seq, key, kind, payload)
   SELECT m.run_id, m.stream_id, m.inbox_seq - b.of + b.i, 'wave:' || b.wave, 'wave', jsonb_build_object('kind', 'wave', 'wave', b.wave, 'broke', b.broke)
