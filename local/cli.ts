@@ -1,4 +1,5 @@
 // The `toren` command line: one file a command in commands/. It reaches runs over the HTTP API alone.
+import { Console } from "node:console";
 import { Command, CommanderError } from "commander";
 import { messageOf, TorenError } from "../shared/core/errors.ts";
 import { UsageError } from "./client/usage-error.ts";
@@ -88,6 +89,8 @@ function report(terminal: Terminal, json: boolean, thrown: unknown): number {
 }
 
 export async function main(): Promise<void> {
+  // Agents run in this process too, and what they print isn't what was asked for.
+  globalThis.console = new Console(process.stderr, process.stderr);
   process.exitCode = await runCli(process.argv.slice(2), processTerminal());
   // Whatever a library left open must not keep the process: everything of ours has been closed.
   setTimeout(() => process.exit(), 500).unref();

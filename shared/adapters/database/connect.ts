@@ -5,7 +5,7 @@ import { DATABASE_PATIENCE_MS, DATABASE_RETRY_MS } from "../../core/limits.ts";
 import type { Database } from "../../ports/database.ts";
 import { checkDatabase } from "./checks.ts";
 import { codeOf, isAway } from "./failures.ts";
-import { connectionConfig, openPools, type PoolSizes } from "./pools.ts";
+import { connectionConfig, openPools, type PoolSizes, untilClosed } from "./pools.ts";
 
 export interface OpenOptions extends PoolSizes {
   /** How long to wait for a database that is away: 15 s by default, 0 asks once. */
@@ -27,7 +27,7 @@ export function withoutSecrets(url: string): string {
 export async function openChecked(url: string, options: PoolSizes): Promise<Database> {
   const { appends, pool } = openPools(url, options);
   const close = once(async () => {
-    await Promise.all([appends.end(), pool.end()]);
+    await untilClosed([appends.end(), pool.end()]);
   });
   try {
     await refuseUnusable(pool);

@@ -89,6 +89,19 @@ async function runAndRelease(client: PoolClient, text: string | QueryConfig, val
   }
 }
 
+/**
+ * Keeps the process until these are closed. Idle connections don't, not even while they are being closed: Node would find nothing left to do in the middle
+ * of it, and end with exit 13.
+ */
+export async function untilClosed(closing: readonly Promise<unknown>[]): Promise<void> {
+  const held = setInterval(() => {}, CONNECTION_IDLE_MS); // any time does: nothing happens then
+  try {
+    await Promise.all(closing);
+  } finally {
+    clearInterval(held);
+  }
+}
+
 /** Whether this connection alone keeps the process alive. The driver has both methods, its types don't. */
 export function keepsProcess(client: Client & { ref?(): void; unref?(): void }, keeps: boolean): void {
   if (keeps) client.ref?.();

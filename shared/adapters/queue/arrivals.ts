@@ -7,7 +7,7 @@ import type { Database } from "../../ports/database.ts";
 import type { Log } from "../../ports/log.ts";
 import { QUEUE_NAMES, type QueueName } from "../../ports/queue.ts";
 import { QUERIES } from "../../sql/queries.ts";
-import { connectionConfig, keepsProcess } from "../database/pools.ts";
+import { connectionConfig, keepsProcess, untilClosed } from "../database/pools.ts";
 
 const CHANNEL = "toren_hints";
 
@@ -54,7 +54,7 @@ export function createArrivals(database: Database, log: Log): Arrivals {
     close: async () => {
       for (const timer of timers) clearTimeout(timer);
       wakers.clear();
-      await Promise.all([notifier.close(), listener?.close()]);
+      await untilClosed([notifier.close(), listener?.close() ?? Promise.resolve()]);
     },
   };
 }
