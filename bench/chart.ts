@@ -115,9 +115,9 @@ export function charts(report: Report): Chart[] {
     },
     {
       file: "resume.svg",
-      title: "Resuming a long task: cost per step",
-      note: "What a resume takes beyond that of an empty log, divided by the steps: flat.",
-      bars: bars(of("resume", /^per step, [\d,]+ steps/), what, () => false),
+      title: "Resuming a long task: CPU per step",
+      note: "What the worker spends beyond the resume of an empty log, divided by the steps.",
+      bars: bars(of("resume", /^CPU per step, [\d,]+ steps/), what, () => false),
     },
     {
       file: "wave.svg",

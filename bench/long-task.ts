@@ -22,8 +22,8 @@ const TASK = "w0t0";
 /** A task, and an engine that works on nothing else. */
 export interface LongTask {
   readonly stream: StreamRef;
-  /** Takes the task up, from its log to the next call of its model. Resolves then, to the milliseconds it took. */
-  resume(): Promise<number>;
+  /** Takes the task up, from its log to the next call of its model. Resolves then, to the milliseconds it took, on the clock and of this process' CPU. */
+  resume(): Promise<{ readonly ms: number; readonly cpuMs: number }>;
   /** One live step: from the model's answer to the next question. Milliseconds. */
   step(): Promise<number>;
   /** Lets go at the next step's end, so that it can be taken up again. */
@@ -65,9 +65,11 @@ export async function createLongTask(database: Database, steps: number): Promise
     resume: async () => {
       stopping = false;
       const start = performance.now();
+      const cpu = process.cpuUsage();
       working = runTask(engine.deps, { agent, runId, taskId: TASK }, at);
       await asked();
-      return performance.now() - start;
+      const { user, system } = process.cpuUsage(cpu);
+      return { ms: performance.now() - start, cpuMs: (user + system) / 1_000 };
     },
     step: async () => {
       const start = performance.now();
