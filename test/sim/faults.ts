@@ -118,5 +118,6 @@ export function faultsOf(random: Random, program: { readonly alone?: boolean }, 
   const weather: Faults = kind === undefined ? random.pick(Object.values(WEATHERS)) : WEATHERS[kind];
   const cancels = random.chance(0.12) ? 0.004 : 0;
   const [modelMs, slow, concurrency] = [random.pick([2, 40, 800]), random.pick([0, 0.06, 0.3]), random.pick([3, 10])];
-  return { ...weather, runs: program.alone ? 1 : random.pick([1, 1, 2]), cancels, modelMs, slow, concurrency };
+  const edits = weather.edits * random.pick([0.2, 1, 2]); // early, or when much is on record
+  return { ...weather, edits, runs: program.alone ? 1 : random.pick([1, 1, 2]), cancels, modelMs, slow, concurrency };
 }

@@ -13,6 +13,7 @@ export interface Entry {
   readonly owner: string;
   /** Of the question, derived from the request alone. */
   readonly digest: string;
+  readonly system: string;
   readonly usage: Usage;
   answered: boolean;
 }
@@ -51,7 +52,8 @@ export class Provider {
     const script = scriptOf(request);
     const digest = digestOfRequest(request);
     const response = respond(script, request);
-    const entry: Entry = { n: this.ledger.length, owner, digest, usage: response.usage, answered: false };
+    const { system } = request;
+    const entry: Entry = { n: this.ledger.length, owner, digest, system, usage: response.usage, answered: false };
     this.ledger.push(entry);
     this.onAsked(entry);
     const failedBefore = this.#failed.get(digest) ?? 0;

@@ -3,6 +3,7 @@ import { LEASE_MS } from "../../shared/core/limits.ts";
 import { type Books, checkLog, effectOf, type RunDump } from "../support/log-checker.ts";
 import { type Plants, type Run, statusOf } from "./database.ts";
 import { CALM, type Faults, faultsOf, type Weather } from "./faults.ts";
+import { checkQuestions } from "./oracles.ts";
 import type { Program } from "./programs.ts";
 import { PROGRAMS } from "./programs.ts";
 import { createRandom } from "./random.ts";
@@ -25,6 +26,8 @@ interface Ending {
 }
 
 const STEPS_MAX = 25_000;
+/** Turns in which time passes, and nothing else, count too. */
+const TURNS_MAX = 60_000;
 /** After the end: whoever is still under way finds out. */
 const STEPS_AFTER = 400;
 /** Share of commits after which the whole log is looked at. */
@@ -55,7 +58,8 @@ export const told = ({ seed, program, wrong, world }: Verdict): string =>
 async function live(world: World): Promise<string[]> {
   const wrong = watch(world);
   world.start();
-  while (!world.over && wrong.length === 0) {
+  for (let turns = 0; !world.over && wrong.length === 0; turns++) {
+    if (turns > TURNS_MAX) return [`not over after ${TURNS_MAX} turns`, ...streamsOf(world)];
     if (!(await world.turn())) return ["stuck: nothing will ever happen again", ...streamsOf(world)];
     if (world.scheduler.steps > STEPS_MAX) return [`not over after ${STEPS_MAX} steps`, ...streamsOf(world)];
   }
@@ -92,6 +96,7 @@ function judge(world: World, expected: readonly Ending[]): string[] {
   const wrong = strange.filter((e) => e.status !== "cancelled" || !world.cancelled);
   return [
     ...checkLog(world.runs.map(dumpOf), booksOf(world)),
+    ...checkQuestions(world.runs.map(dumpOf), world.provider.ledger),
     ...(cancelled > 1 ? [`${cancelled} runs are cancelled, of one was it asked`] : []),
     ...wrong.map(
       (e) => `it ended as ${JSON.stringify(e)}, not as ${expected.map((x) => JSON.stringify(x)).join(" or ")}`,
