@@ -1,4 +1,5 @@
 // Statements that are known to overlap: each has taken its snapshot, and waits for a row that somebody holds. What they must not do is go by the snapshot.
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { openUrl } from "../../../shared/adapters/database/url.ts";
 import { migrate } from "../../../shared/adapters/store/migrate.ts";
@@ -35,16 +36,18 @@ async function together<T>(stream: StreamRef, begin: readonly (() => Promise<T>)
       stream.streamId,
     ]);
     const begun = Promise.all(begin.map((start) => start()));
-    for (let waiting = 0; waiting < begin.length; ) {
+    const end = Date.now() + 10_000;
+    for (let waiting = 0; waiting < begin.length; await sleep(5)) {
       const { rows } = await db.database.pool.query<{ n: number }>(
         "SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
       );
       waiting = rows[0]?.n ?? 0;
+      if (Date.now() > end) throw new Error(`${waiting} of ${begin.length} statements wait`);
     }
     await client.query("COMMIT");
     return await begun;
   } finally {
-    client.release();
+    client.release(true); // with whatever it still holds
   }
 }
 
