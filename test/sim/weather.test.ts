@@ -1,10 +1,13 @@
 // Each kind of trouble by itself, over every program.
-import { describe, expect, test } from "@jest/globals";
+import { describe, expect, jest, test } from "@jest/globals";
 import { GUARDIAN_EVERY_MS, LEASE_MS } from "../../shared/core/limits.ts";
 import { CALM, type Weather } from "./faults.ts";
 import { PROGRAMS, type Program } from "./programs.ts";
 import { simulate, told, type Verdict } from "./simulate.ts";
 import { World } from "./world.ts";
+
+/** On a busy machine; alone each takes a few seconds. */
+jest.setTimeout(180_000);
 
 const named = (name: string): Program => {
   const found = PROGRAMS.find((p) => p.name === name);
