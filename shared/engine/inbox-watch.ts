@@ -24,6 +24,7 @@ export function watchInbox(streams: Pick<StreamStore, "readInbox">, lease: Lease
   let absorbed = cursor;
   let peeked = cursor;
   let wake: () => void = () => {};
+  interrupt.signal.addEventListener("abort", () => wake(), { once: true }); // one for all that will ever wait: a workflow may wait thousands of times
 
   return {
     interrupt,
@@ -53,7 +54,6 @@ export function watchInbox(streams: Pick<StreamStore, "readInbox">, lease: Lease
     heard: () =>
       new Promise((resolve) => {
         wake = resolve;
-        interrupt.signal.addEventListener("abort", () => resolve(), { once: true });
         if (reach > absorbed || interrupt.signal.aborted) resolve();
       }),
   };
