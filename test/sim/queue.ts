@@ -61,9 +61,11 @@ export class SimQueue {
   visible(): Message[] {
     return [...this.messages.values()].filter((m) => m.visibleAt <= this.#scheduler.now);
   }
+  /** When the next of those that can't be seen yet can be; Infinity: there are none. */
   nextVisibleAt(): number {
+    const { now } = this.#scheduler;
     let at = Number.POSITIVE_INFINITY;
-    for (const m of this.messages.values()) at = Math.min(at, m.visibleAt);
+    for (const m of this.messages.values()) if (m.visibleAt > now) at = Math.min(at, m.visibleAt);
     return at;
   }
   receive(message: Message): void {
