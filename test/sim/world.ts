@@ -1,4 +1,4 @@
-// The simulated world: workers, messages, the guardian and what goes wrong, all from one seed. Only the database's clock counts. One state machine over
+// Over 300 lines: one loop and the moves that it makes. The simulated world: workers, messages, the guardian and what goes wrong, all from one seed. Only the database's clock counts. One state machine over
 // one state, hence its length.
 import { TorenError } from "../../shared/core/errors.ts";
 import { GUARDIAN_EVERY_MS, LEASE_MS, NACK_MS, RECEIVES_MAX } from "../../shared/core/limits.ts";
