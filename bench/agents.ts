@@ -34,6 +34,7 @@ const look: ToolDefinition = {
   inputSchema: { type: "object", properties: { n: { type: "integer" } }, required: ["n"] },
   effects: "none",
   idempotency: "none",
+  approval: () => false,
   timeoutMs: 60_000,
   retry: { attempts: 1, backoffMs: 1 },
   parse: (args) => ({ ok: true, args }),
@@ -51,6 +52,7 @@ export const worker: RoleDefinition = {
   totalTokens: null,
   outputSchema: null,
   onUnknownOutcome: "retry",
+  approvalTimeoutMs: null,
 };
 
 async function wave(ctx: WorkflowCtx<Json>): Promise<Json> {

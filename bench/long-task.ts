@@ -6,7 +6,7 @@ import type { Json } from "../shared/core/json.ts";
 import { headerOf } from "../shared/core/task/header.ts";
 import { normalise } from "../shared/core/task/history.ts";
 import { nextAction } from "../shared/core/task/loop.ts";
-import { apply, idempotencyKey, initialState } from "../shared/core/task/replay.ts";
+import { apply, idempotencyKey, initialState } from "../shared/core/task/state.ts";
 import type { Circumstances } from "../shared/engine/deps.ts";
 import { runTask } from "../shared/engine/run-task.ts";
 import type { Database } from "../shared/ports/database.ts";
@@ -138,7 +138,7 @@ function logOf(runId: string, steps: number): TaskEvent[] {
   const log: TaskEvent[] = [];
   const record = (event: TaskEvent): void => {
     log.push(event);
-    apply(state, event);
+    apply(state, event, 0);
   };
   record({ type: "TaskStarted", attempt: 1, specDigest: header.digest, parts: { ...header.parts } });
   while (state.steps < steps) {

@@ -3,6 +3,7 @@ import { Console } from "node:console";
 import { Command, CommanderError } from "commander";
 import { messageOf, TorenError } from "../shared/core/errors.ts";
 import { UsageError } from "./client/usage-error.ts";
+import { chatCommand } from "./commands/chat.ts";
 import { type Context, EXIT, say, statusOfError, writeJson } from "./commands/context.ts";
 import { devCommand } from "./commands/dev.ts";
 import { doctorCommand } from "./commands/doctor.ts";
@@ -43,6 +44,7 @@ export function programFor(context: Context): Command {
   program.addHelpText("after", HELP_AFTER);
   for (const make of [
     runCommand,
+    chatCommand,
     jobsCommand,
     devCommand,
     workerCommand,

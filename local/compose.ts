@@ -19,6 +19,7 @@ import { cancelRun, resumeRun } from "../shared/engine/cancel-run.ts";
 import type { EngineDeps } from "../shared/engine/deps.ts";
 import { createLeaseKeeper } from "../shared/engine/lease-keeper.ts";
 import { readRun } from "../shared/engine/read-run.ts";
+import { decideApproval, decideCut, sendMessage } from "../shared/engine/speak-to-task.ts";
 import { startRun } from "../shared/engine/start-run.ts";
 import { sameSecret } from "../shared/http/auth.ts";
 import type { HttpDeps } from "../shared/http/deps.ts";
@@ -165,6 +166,9 @@ const lookedUp =
     throw new TorenError("agent.not_registered", say);
   };
 
+/** Who acts, where nobody else is named. */
+const DEV_KEY_NAME = "dev key";
+
 function httpDeps(engine: EngineDeps, problems: readonly LoadProblem[], key: string): HttpDeps {
   return {
     useCases: {
@@ -175,13 +179,16 @@ function httpDeps(engine: EngineDeps, problems: readonly LoadProblem[], key: str
       },
       cancelRun: (request) => cancelRun(engine, request),
       resumeRun: (request) => resumeRun(engine, request),
+      decideApproval: (decision) => decideApproval(engine, decision),
+      decideCut: (decision) => decideCut(engine, decision),
+      sendMessage: (message) => sendMessage(engine, message),
       readRun: (request) => readRun(engine, request),
     },
     store: engine.store,
     agents: engine.agents,
     files: engine.files,
     log: engine.log,
-    admits: (given) => sameSecret(given, key),
+    admits: async (given) => ((await sameSecret(given, key)) ? DEV_KEY_NAME : null),
     sleep,
   };
 }

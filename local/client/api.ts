@@ -11,6 +11,8 @@ export interface AgentJson {
   readonly description: string;
   readonly generation: number;
   readonly processes: readonly string[];
+  /** Those of the processes that are conversations. */
+  readonly sessions: readonly string[];
   readonly roles: readonly { readonly name: string; readonly model: string; readonly tools: readonly string[] }[];
 }
 
@@ -35,7 +37,26 @@ export interface Api {
   run(runId: string): Promise<RunJson>;
   events(runId: string, query: Readonly<Record<string, string>>, signal?: AbortSignal): Promise<Page>;
   cancel(runId: string, reason?: string): Promise<void>;
-  resume(runId: string): Promise<void>;
+  resume(runId: string, decision?: CutDecision): Promise<void>;
+  approve(runId: string, decision: CallDecision): Promise<void>;
+  /** Safe to repeat under the same key. */
+  send(runId: string, message: NewMessage, idempotencyKey: string): Promise<void>;
+}
+
+export interface CutDecision {
+  readonly decision: "rerun" | "keep";
+  readonly by: string;
+}
+export interface CallDecision {
+  readonly granted: boolean;
+  readonly call?: string;
+  readonly comment?: string;
+  readonly by: string;
+}
+export interface NewMessage {
+  readonly text?: string;
+  readonly close?: boolean;
+  readonly steer?: boolean;
 }
 
 /** Longer than any long poll, so that only a dead server meets it. */
@@ -74,7 +95,10 @@ export function createApi(url: string, key: string): Api {
     events: (runId, query, signal) =>
       ask(`${of(runId)}/events?${new URLSearchParams(query)}`, signal ? { signal } : {}),
     cancel: async (runId, reason) => void (await post(`${of(runId)}/cancel`, reason === undefined ? {} : { reason })),
-    resume: async (runId) => void (await post(`${of(runId)}/resume`, {})),
+    resume: async (runId, decision) => void (await post(`${of(runId)}/resume`, decision ?? {})),
+    approve: async (runId, decision) => void (await post(`${of(runId)}/approvals`, decision)),
+    send: async (runId, message, idempotencyKey) =>
+      void (await post(`${of(runId)}/messages`, message, { "idempotency-key": idempotencyKey })),
   };
 }
 

@@ -1,4 +1,4 @@
-// Follows a run to its end: reads it anew whenever its log has grown. What is shown is always a whole reading, never a sum of events that one can miss.
+// Follows a run, to its end or to where it waits: reads it anew whenever its log has grown. What is shown is always a whole reading, never a sum of events that one can miss.
 import { setTimeout as sleep } from "node:timers/promises";
 import { TorenError } from "../../shared/core/errors.ts";
 import { EVENTS_WAIT_MAX_MS } from "../../shared/core/limits.ts";
@@ -21,28 +21,65 @@ export interface Following {
   onTrouble(text: string): void;
   /** The server is gone: another one to go on with, or null to wait for this one. */
   reconnect(): Promise<Api | null>;
+  /** What the log has grown by. */
+  onEvents?(events: readonly PageEvent[]): void;
+  /** When to stop before its end. Default: never. */
+  until?(run: RunJson): boolean;
+}
+
+export interface Follower {
+  /** The server that it follows the run at. */
+  readonly api: Api;
+  /** The run as soon as it is as wanted, or has ended; null: the signal aborted before. @throws TorenError what the server said, when it is no passing trouble. */
+  until(wanted: (run: RunJson) => boolean, signal: AbortSignal): Promise<RunJson | null>;
+}
+
+export const followRun = (
+  api: Api,
+  runId: string,
+  following: Following & { readonly signal: AbortSignal },
+): Promise<RunJson | null> => createFollower(api, runId, following).until(following.until ?? isEnded, following.signal);
+
+/** Keeps its place in the run's log from one wait to the next. */
+export function createFollower(api: Api, runId: string, following: Following): Follower {
+  const names = new Map<number, string>();
+  const place = { api, after: "" };
+  return {
+    get api() {
+      return place.api;
+    },
+    until: (wanted, signal) => follow(place, runId, names, { ...following, wanted, signal }),
+  };
+}
+
+interface Waiting extends Following {
+  wanted(run: RunJson): boolean;
   readonly signal: AbortSignal;
 }
 
-/** The run as it ended; null: the signal aborted before. @throws TorenError what the server said, when it is no passing trouble. */
-export async function followRun(api: Api, runId: string, following: Following): Promise<RunJson | null> {
+async function follow(
+  place: { api: Api; after: string },
+  runId: string,
+  names: Map<number, string>,
+  following: Waiting,
+): Promise<RunJson | null> {
   const { signal } = following;
-  const names = new Map<number, string>();
-  let current = api;
-  let after = "";
   let troubleSince: number | null = null;
+  let waitS = 0; // it may be as wanted already
   while (!signal.aborted) {
     try {
-      const page = await current.events(runId, { after, wait: String(EVENTS_WAIT_MAX_MS / 1_000) }, signal);
-      after = page.next;
+      const page = await place.api.events(runId, { after: place.after, wait: String(waitS) }, signal);
+      place.after = page.next;
       noteNames(names, page.events);
+      following.onEvents?.(page.events);
       if (page.more) continue;
+      waitS = EVENTS_WAIT_MAX_MS / 1_000;
       const began = performance.now();
-      const run = await current.run(runId);
+      const run = await place.api.run(runId);
       const tookMs = performance.now() - began;
       troubleSince = null;
       following.onRun(run, names);
-      if (isEnded(run)) return run;
+      if (isEnded(run) || following.wanted(run)) return run;
       await sleep(Math.max(READ_MS, READ_PAUSES * tookMs), undefined, { signal });
     } catch (thrown) {
       if (signal.aborted) return null;
@@ -50,7 +87,7 @@ export async function followRun(api: Api, runId: string, following: Following): 
       if (troubleSince === null) following.onTrouble(`${thrown.message} Waiting for it …`);
       troubleSince ??= performance.now();
       if (performance.now() - troubleSince > PATIENCE_MS) throw thrown;
-      if (thrown.code === "server.unreachable") current = (await following.reconnect()) ?? current;
+      if (thrown.code === "server.unreachable") place.api = (await following.reconnect()) ?? place.api;
       await sleep(RETRY_MS, undefined, { signal }).catch(() => {});
     }
   }

@@ -7,6 +7,9 @@ import type { Terminal } from "../terminal/terminal.ts";
 /** Exit codes. They are part of the interface: scripts branch on them. */
 export const EXIT = { done: 0, failed: 1, usage: 2, unreachable: 3 } as const;
 
+/** As a shell says that Ctrl-C ended a command. */
+export const EXIT_INTERRUPTED = 130;
+
 export interface Context {
   readonly terminal: Terminal;
   /** Runs a command's work and keeps its status for the process to exit with. `json`: what goes wrong is said as JSON on stdout too. */

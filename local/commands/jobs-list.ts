@@ -52,6 +52,11 @@ async function list({ terminal }: Context, options: Options): Promise<number> {
 
 const nameOf = (run: RunSummary): string => (run.process === "main" ? run.agent : `${run.agent} · ${run.process}`);
 
+const STATUS_COLUMNS = Math.max(...RUN_STATUSES.map((status) => status.length));
+const FOR_PEOPLE: ReadonlySet<string> = new Set(["waitingApproval", "waitingCut", "awaitingInput"]);
+/** What waits for a person stands out. */
+const paint = (run: RunSummary, style: Style) => (FOR_PEOPLE.has(run.status) ? style.yellow : (text: string) => text);
+
 function row(run: RunSummary, width: number, style: Style, now: number): string {
   const began = Date.parse(run.createdAt);
   const took = run.endedAt === null ? "" : duration(Date.parse(run.endedAt) - began);
@@ -59,7 +64,7 @@ function row(run: RunSummary, width: number, style: Style, now: number): string 
   const cells = [
     shortId(run.runId),
     nameOf(run).padEnd(width),
-    run.status.padEnd(12),
+    paint(run, style)(run.status.padEnd(STATUS_COLUMNS)),
     took.padStart(9),
     style.dim(ago(now - began).padStart(12)),
   ];

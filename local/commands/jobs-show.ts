@@ -6,6 +6,7 @@ import { wholeRunId } from "../client/run-id.ts";
 import { styleOf } from "../terminal/style.ts";
 import { cut, oneLine } from "../terminal/terminal.ts";
 import { accountLines, headline, reasonLines, treeLines } from "../terminal/tree.ts";
+import { decidedLines, transcriptLines, waitLines, waitsForPerson } from "../terminal/waits.ts";
 import { type Context, EXIT, subcommand, writeJson } from "./context.ts";
 import { outputText } from "./run.ts";
 
@@ -15,9 +16,11 @@ interface Options {
 
 const PIPE_COLUMNS = 200;
 const INPUT_COLUMNS = 100;
+/** Of a conversation, the last ones. */
+const TURNS = 20;
 
 export const showCommand = (context: Context): Command =>
-  subcommand("show", "a run: tree, cost, receipt, last error")
+  subcommand("show", "a run: tree, cost, receipt, what it waits for, last error; of a session what was said")
     .argument("<run>", "its id, or the beginning of it")
     .action((typed: string, options: Options) => context.run(options.json, () => show(context, typed, options)));
 
@@ -38,16 +41,19 @@ async function show({ terminal }: Context, typed: string, options: Options): Pro
       Math.min(INPUT_COLUMNS, columns - 4),
     );
     const tree = { style, names: await waveNames(api, runId), columns, rows: Number.POSITIVE_INFINITY };
+    const now = Date.now();
     const lines = [
-      headline(run, style, Date.now()),
+      headline(run, style, now),
       `  ${style.dim(run.runId)}`,
       `  ${style.dim(input)}`,
       "",
       ...treeLines(run, tree),
       "",
       ...accountLines(run, style),
-      ...reasonLines(run, style),
-      ...(run.status === "completed" ? ["", outputText(run.output, terminal)] : []),
+      ...decidedLines(run, style, now),
+      ...(waitsForPerson(run) ? ["", ...waitLines(run, style, now)] : reasonLines(run, style)),
+      ...(run.turns === null ? [] : ["", ...transcriptLines(run.turns, TURNS, style)]),
+      ...(run.status === "completed" && run.turns === null ? ["", outputText(run.output, terminal)] : []),
     ];
     terminal.out.write(`${lines.join("\n")}\n`);
     return EXIT.done;

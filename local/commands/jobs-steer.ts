@@ -1,12 +1,16 @@
 // toren jobs cancel, toren jobs resume: what a person tells a run. Both need a server that works: the run's own writer acts on it.
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { Api } from "../client/api.ts";
 import { demandServer } from "../client/connect.ts";
 import { wholeRunId } from "../client/run-id.ts";
+import { styleOf } from "../terminal/style.ts";
+import { waitLines } from "../terminal/waits.ts";
 import { type Context, EXIT, say, subcommand, writeJson } from "./context.ts";
 
 interface Options {
   readonly reason?: string;
+  readonly rerun?: boolean;
+  readonly keep?: boolean;
   readonly json?: boolean;
 }
 
@@ -19,11 +23,27 @@ export const cancelCommand = (context: Context): Command =>
     );
 
 export const resumeCommand = (context: Context): Command =>
-  subcommand("resume", "nudge a run that should be going on")
+  subcommand("resume", "decide about a cut that waits, or nudge a run that should be going on")
     .argument("<run>", "its id, or the beginning of it")
-    .action((typed: string, options: Options) =>
-      steer(context, typed, options, "nudged", (api, runId) => api.resume(runId)),
-    );
+    .addOption(new Option("--rerun", "make the cut: the calls that it names are done again").conflicts("keep"))
+    .option("--keep", "go on from what is recorded: nothing is done again")
+    .action((typed: string, options: Options) => {
+      const decision = options.rerun ? "rerun" : options.keep ? "keep" : null;
+      if (decision === null) return steer(context, typed, options, "nudged", (api, runId) => api.resume(runId));
+      const { terminal } = context;
+      return steer(
+        context,
+        typed,
+        options,
+        decision === "keep" ? "told to keep" : "told to run again",
+        async (api, runId) => {
+          const run = await api.run(runId);
+          const shown = waitLines({ ...run, approvals: [], status: "waitingCut" }, styleOf(terminal.err), Date.now());
+          if (run.cuts.length > 0 && !options.json) say(terminal, shown.slice(0, -1).join("\n"));
+          await api.resume(runId, { decision, by: terminal.user });
+        },
+      );
+    });
 
 const steer = (
   { terminal, run }: Context,

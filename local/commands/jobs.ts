@@ -1,14 +1,27 @@
 // toren jobs …: runs that are there. A job is a run; the word is the queue's users'.
 import { Command } from "commander";
 import type { Context } from "./context.ts";
+import { approveCommand, denyCommand } from "./jobs-decide.ts";
 import { listCommand } from "./jobs-list.ts";
+import { sendCommand } from "./jobs-send.ts";
 import { showCommand } from "./jobs-show.ts";
 import { cancelCommand, resumeCommand } from "./jobs-steer.ts";
 import { tailCommand } from "./jobs-tail.ts";
 
 export function jobsCommand(context: Context): Command {
-  const jobs = new Command("jobs").description("list, show, follow, cancel and nudge runs");
-  for (const make of [listCommand, showCommand, tailCommand, cancelCommand, resumeCommand])
+  const jobs = new Command("jobs").description(
+    "list, show and follow runs, decide what they wait for, talk to them, stop them",
+  );
+  for (const make of [
+    listCommand,
+    showCommand,
+    tailCommand,
+    approveCommand,
+    denyCommand,
+    sendCommand,
+    resumeCommand,
+    cancelCommand,
+  ])
     jobs.addCommand(make(context));
   return jobs;
 }

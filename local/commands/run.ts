@@ -4,18 +4,19 @@ import { readFile } from "node:fs/promises";
 import type { Command } from "commander";
 import { messageOf } from "../../shared/core/errors.ts";
 import type { RunJson } from "../../shared/http/run-json.ts";
-import { type Connection, connect } from "../client/connect.ts";
+import type { Connection } from "../client/connect.ts";
+import { connectToWork } from "../client/connect-to-work.ts";
 import { followRun } from "../client/follow.ts";
-import { chooseModel, type ModelChoice } from "../client/models.ts";
-import { startOwnServer } from "../client/own-server.ts";
+import { chooseModel } from "../client/models.ts";
 import { filesAt, upload } from "../client/upload.ts";
 import { UsageError } from "../client/usage-error.ts";
-import { createProgress, type Progress, quietProgress } from "../terminal/progress.ts";
+import { createProgress, quietProgress } from "../terminal/progress.ts";
 import { styleOf } from "../terminal/style.ts";
 import { printable, type Terminal } from "../terminal/terminal.ts";
 import { accountLines } from "../terminal/tree.ts";
 import { shortId } from "../terminal/units.ts";
-import { type Context, collect, EXIT, say, subcommand, writeJson } from "./context.ts";
+import { waitLines } from "../terminal/waits.ts";
+import { type Context, collect, EXIT, EXIT_INTERRUPTED, say, subcommand, writeJson } from "./context.ts";
 
 interface Options {
   readonly process?: string;
@@ -25,9 +26,6 @@ interface Options {
   readonly detach?: boolean;
   readonly json?: boolean;
 }
-
-/** As a shell says that Ctrl-C ended a command. */
-const EXIT_INTERRUPTED = 130;
 
 export const runCommand = (context: Context): Command =>
   subcommand("run", "start a run and follow it to its end")
@@ -48,7 +46,9 @@ async function run({ terminal }: Context, agent: string, input: string, options:
   const choice = chooseModel(options.model, terminal.env, true);
   const progress =
     options.json && terminal.err.size() === null ? quietProgress(terminal.err) : createProgress(terminal.err);
-  const open = (): Promise<Connection> => connectFor(terminal, agent, options, choice, progress);
+  const { agents, model, detach = false } = options;
+  const open = (): Promise<Connection> =>
+    connectToWork(terminal, { agent, agents, model, choice, detach, say: progress.say });
   let connection = await open();
   try {
     const ids = await upload(connection.api, files);
@@ -64,6 +64,7 @@ async function run({ terminal }: Context, agent: string, input: string, options:
       signal: terminal.interrupted,
       onRun: progress.show,
       onTrouble: progress.say,
+      until: isAnswered,
       reconnect: async () => {
         if (connection.own || terminal.env.TOREN_URL) return null;
         connection = await open(); // its server ended with a run of its own: this one goes on elsewhere
@@ -88,27 +89,6 @@ async function inputOf(terminal: Terminal, input: string): Promise<string> {
   }
 }
 
-async function connectFor(
-  terminal: Terminal,
-  agent: string,
-  options: Options,
-  choice: ModelChoice,
-  progress: Progress,
-): Promise<Connection> {
-  const start = () => {
-    if (options.detach)
-      throw new UsageError("--detach needs a server that stays: start one with `toren dev`, or set TOREN_URL.");
-    return startOwnServer(terminal, { agentsFolder: options.agents, agent, choice, worker: true, say: progress.say });
-  };
-  const connection = await connect(terminal, start);
-  if (connection.own || options.model === undefined || connection.record?.model === choice.model) return connection;
-  const where =
-    connection.record === null ? "The server at TOREN_URL" : `The server that runs here (${connection.record.url})`;
-  throw new UsageError(
-    `${where} has models of its own, so --model ${options.model} can't be had of it. Start it with that option (toren dev --model ${options.model}), or use another TOREN_HOME.`,
-  );
-}
-
 function detached(terminal: Terminal, runId: string, options: Options): number {
   if (options.json) writeJson(terminal, { runId });
   else {
@@ -131,13 +111,19 @@ function result(terminal: Terminal, ended: RunJson, options: Options): number {
   else {
     const style = styleOf(terminal.err);
     say(terminal, accountLines(ended, style).map(style.dim).join("\n"));
-    if (ended.status === "completed") {
+    if (ended.status === "completed" || isAnswered(ended)) {
       if (terminal.err.size() !== null) say(terminal, "");
-      terminal.out.write(`${outputText(ended.output, terminal)}\n`);
+      terminal.out.write(`${outputText(ended.output ?? answerOf(ended), terminal)}\n`);
     }
+    if (isAnswered(ended)) say(terminal, waitLines(ended, style, Date.now()).join("\n"));
   }
-  return ended.status === "completed" ? EXIT.done : EXIT.failed;
+  return ended.status === "completed" || isAnswered(ended) ? EXIT.done : EXIT.failed;
 }
+
+/** A session that has answered waits for its user: there is nothing to follow any more. */
+const isAnswered = (run: RunJson): boolean => run.status === "awaitingInput" && answerOf(run) !== null;
+
+const answerOf = (run: RunJson): string | null => run.turns?.findLast((turn) => turn.by === "agent")?.text ?? null;
 
 /** What `toren run --json` prints. */
 export function resultJson(run: RunJson) {
@@ -146,6 +132,7 @@ export function resultJson(run: RunJson) {
     runId: run.runId,
     status: run.status,
     output: run.output,
+    ...(run.turns === null ? {} : { answer: answerOf(run) }),
     ...(run.error === null ? {} : { error: run.error }),
     usage: run.usage,
     costUsd: run.costUsd,

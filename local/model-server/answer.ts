@@ -1,10 +1,10 @@
-import { MAX_QUOTES_PER_TOPIC_COUNT, MAX_RESULT_CHARS } from "./limits.ts";
+import { MAX_QUOTES_PER_TOPIC_COUNT, MAX_RESULT_CHARS, MAX_SENTENCE_CHARS } from "./limits.ts";
 import { type Passage, readPassages } from "./passages.ts";
 import { type QuoteGroup, showQuote } from "./quotes.ts";
 import { type Candidate, rank } from "./ranking.ts";
 import { inReadingOrder, select } from "./selection.ts";
 import { isQuotable } from "./sentences.ts";
-import { keyPhrase, keyTerms } from "./words.ts";
+import { keyPhrase, keyTerms, stems } from "./words.ts";
 
 /** A quote has to share so many of the question's terms, or all of them if there are fewer. */
 const LEAST_SHARED_TERMS_COUNT = 2;
@@ -46,6 +46,16 @@ export function answerFromResults(question: string, results: readonly ToolResult
 
 function isSilent(text: string): boolean {
   return /^[\s[\]{}]*$/.test(text) || readPassages([text]).files.length > 0;
+}
+
+/** What the user said before in this conversation that bears on the question, the last of it; null: nothing did. */
+export function answerFromConversation(question: string, said: readonly string[]): string | null {
+  const asked = new Set(stems(question));
+  const shared = (text: string): number => new Set(stems(text).filter((word) => asked.has(word))).size;
+  const best = Math.max(0, ...said.map(shared));
+  if (best === 0) return null;
+  const text = said.findLast((earlier) => shared(earlier) === best) ?? "";
+  return `You said before: "${text.replace(/\s+/g, " ").trim().slice(0, MAX_SENTENCE_CHARS)}"`;
 }
 
 /** What is said when there is nothing to work on. */

@@ -1,6 +1,6 @@
 import { facets } from "./facets.ts";
 import { isList, isObject, type Json, type JsonObject } from "./json.ts";
-import { MAX_SCHEMA_DEPTH_LEVELS, MAX_TOPICS_COUNT } from "./limits.ts";
+import { MAX_PATTERN_CHARS, MAX_SCHEMA_DEPTH_LEVELS, MAX_TOPICS_COUNT } from "./limits.ts";
 import { keyPhrase, stems } from "./words.ts";
 
 /** What a value is made from: the text that was asked, and the prose for members that want prose. */
@@ -10,6 +10,22 @@ export interface Source {
 }
 
 const PROSE_NAMES = /answer|body|content|message|summary|report|description|explanation|reason|comment|notes|text$/i;
+
+export const IDENTIFIER_NAME = /^(?:id|code|key|.*(?:_id|Id|_code|Code|_key|Key|_number|Number))$/;
+export const EXPRESSION_NAME = /^(?:expression|formula|calculation)$/i;
+const MONEY_NAME = /amount|price|total|cost|sum|cents|money/i;
+
+/** `A-1002`: letters and digits in one word. */
+export const identifierIn = (text: string): string | undefined =>
+  /(?<![\p{L}\p{N}])(?=[\p{L}_-]*\p{N})(?=[\p{N}_-]*\p{L})[\p{L}\p{N}](?:[\p{L}\p{N}_-]*[\p{L}\p{N}])?/u.exec(
+    text,
+  )?.[0];
+
+/** `12 * (3 + 4)`: the longest piece of arithmetic, with at least one operator. */
+export const expressionIn = (text: string): string | undefined =>
+  (text.match(/[\d(][\d\s.()+*/^%-]*[\d)]/g) ?? [])
+    .filter((piece) => /\d\s*\)*\s*[+*/^%-]\s*\(*\s*\d/.test(piece))
+    .sort((a, b) => b.length - a.length)[0];
 
 /** A value under a JSON Schema. All members of an object are there, or only the required ones. */
 export function fill(schema: Json, source: Source, members: "all" | "required"): Json {
@@ -37,7 +53,7 @@ function fillAt(given: Json | undefined, name: string, filling: Filling, depth: 
       return fillArray(schema, name, filling, depth);
     case "integer":
     case "number":
-      return fillNumber(schema, filling.source.text);
+      return fillNumber(schema, name, filling.source.text);
     case "boolean":
       return stems(name.replace(/_|(?=\p{Lu})/gu, " ")).every((word) => stems(filling.source.text).includes(word));
     case "null":
@@ -101,11 +117,19 @@ function distinct(items: readonly Json[]): Json {
   });
 }
 
-function fillNumber(schema: JsonObject, text: string): number {
+/** A number that stands by itself: the 1002 of `A-1002` is none. */
+const NUMBER = /(?<![\p{L}\p{N}_.-])-?\d+(?:\.\d+)?/gu;
+const PRICES = [
+  /[$€£]\s?(\d+(?:\.\d+)?)/,
+  /(?<![\p{L}\p{N}_.-])(\d+(?:\.\d+)?)\s?(?:[$€£]|euros?\b|dollars?\b|eur\b|usd\b)/iu,
+];
+
+function fillNumber(schema: JsonObject, name: string, text: string): number {
   const integer = schema.type === "integer";
   const low = typeof schema.minimum === "number" ? schema.minimum : Number.NEGATIVE_INFINITY;
   const high = typeof schema.maximum === "number" ? schema.maximum : Number.POSITIVE_INFINITY;
-  const numbers = (text.match(/-?\d+(?:\.\d+)?/g) ?? []).map(Number);
+  const prices = MONEY_NAME.test(name) ? PRICES.flatMap((price) => price.exec(text)?.[1] ?? []) : [];
+  const numbers = [...prices, ...(text.match(NUMBER) ?? [])].map(Number);
   const fitting = numbers.find((n) => n >= low && n <= high && (!integer || Number.isInteger(n)));
   return fitting ?? Math.min(Math.max(0, low), high);
 }
@@ -116,10 +140,30 @@ function fillString(schema: JsonObject, name: string, source: Source): string {
   if (email !== undefined && (schema.format === "email" || /^(?:to|email|recipient|address)$/i.test(name)))
     return email;
   if (uri !== undefined && (/^ur[il]/.test(String(schema.format)) || /ur[il]$/i.test(name))) return uri;
+  const sought = soughtIn(schema, name, source.text);
+  if (sought !== undefined) return sought;
   const most = typeof schema.maxLength === "number" ? schema.maxLength : Number.POSITIVE_INFINITY;
   // The item of a list of strings is a whole topic; elsewhere a name is short and prose is long.
   const text = PROSE_NAMES.test(name) ? source.prose : shortOf(source);
   return text.length > most ? text.slice(0, most) : text;
+}
+
+/** The piece of the text that a pattern or a name asks for. */
+function soughtIn(schema: JsonObject, name: string, text: string): string | undefined {
+  if (typeof schema.pattern === "string" && schema.pattern.length <= MAX_PATTERN_CHARS) {
+    const found = matchOf(schema.pattern.replace(/^\^|\$$/g, ""), text);
+    if (found !== undefined) return found;
+  }
+  if (EXPRESSION_NAME.test(name)) return expressionIn(text)?.trim();
+  return IDENTIFIER_NAME.test(name) ? identifierIn(text) : undefined;
+}
+
+function matchOf(pattern: string, text: string): string | undefined {
+  try {
+    return new RegExp(pattern, "u").exec(text)?.[0];
+  } catch {
+    return undefined; // not a pattern of this language
+  }
 }
 
 function shortOf(source: Source): string {

@@ -27,6 +27,8 @@ export const MIN_SENTENCE_CHARS = 40;
 export const MAX_SENTENCE_CHARS = 420;
 /** A longer tool result that shows no file is not passed on. */
 export const MAX_RESULT_CHARS = 500;
+/** A longer pattern of a schema is not tried. */
+export const MAX_PATTERN_CHARS = 200;
 export const MAX_PHRASE_CHARS = 90;
 /** A request that holds more is ranked on the first so many; keeps an answer within its latency. */
 export const MAX_RANKED_SENTENCES_COUNT = 20_000;

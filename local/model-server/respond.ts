@@ -1,4 +1,11 @@
-import { answerFromNotes, answerFromPassages, answerFromResults, restatement, type ToolResult } from "./answer.ts";
+import {
+  answerFromConversation,
+  answerFromNotes,
+  answerFromPassages,
+  answerFromResults,
+  restatement,
+  type ToolResult,
+} from "./answer.ts";
 import { type ChatMessage, type ChatRequest, type ToolDefinition, textOf } from "./chat.ts";
 import { fill } from "./fill.ts";
 import { canonical, isObject, type Json, parseJson, sha256 } from "./json.ts";
@@ -22,7 +29,8 @@ export type Answer = { readonly usage: Usage } & (
 
 /**
  * The rules, on nothing but the request, so that the same request always gets the same answer: call tools while that
- * helps; then fill the schema if one is asked for; else answer with quotes of what was seen; else say what this is.
+ * helps; then fill the schema if one is asked for; else answer with quotes of what was seen, what tools said, or what the user
+ * said before; else say what this is.
  */
 export function respond(request: ChatRequest): Answer {
   const userText = lastUserText(request.messages);
@@ -60,7 +68,9 @@ function answerText(messages: readonly ChatMessage[], task: string, userText: st
   if (groups.length > 0) return answerFromNotes(task, groups);
   if (passages.length > 0) return answerFromPassages(task, passages);
   const results = resultsSince(messages);
-  return results.length > 0 ? answerFromResults(task, results) : restatement(task);
+  if (results.length > 0) return answerFromResults(task, results);
+  const said = messages.filter((message) => message.role === "user").slice(0, -1);
+  return answerFromConversation(task, said.map(textOf)) ?? restatement(task);
 }
 
 function callsNow(request: ChatRequest, task: string): Call[] {

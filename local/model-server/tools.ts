@@ -1,5 +1,5 @@
 import type { ToolDefinition } from "./chat.ts";
-import { fill } from "./fill.ts";
+import { EXPRESSION_NAME, expressionIn, fill, IDENTIFIER_NAME, identifierIn } from "./fill.ts";
 import { canonical, isList, isObject, type Json, type JsonObject } from "./json.ts";
 import {
   MAX_READS_PER_ROUND_COUNT,
@@ -11,7 +11,7 @@ import {
 } from "./limits.ts";
 import type { Seen } from "./passages.ts";
 import { rank } from "./ranking.ts";
-import { keyTerms, stems, tokens } from "./words.ts";
+import { keyTerms, stem, stems, tokens } from "./words.ts";
 
 export interface Call {
   readonly tool: string;
@@ -42,7 +42,7 @@ const COUNT_NAME = /^(?:lines|count|limit|n|length)$/i;
 
 /**
  * The calls that an agent would make now: see what there is and search it in two ways; read around the best hits; then
- * whatever the task itself names. None when the answer is due. Never a call that was made before.
+ * look up what the task names; then whatever else the task itself names. None when the answer is due. Never a call that was made before.
  */
 export function nextCalls(progress: Progress): Call[] {
   if (progress.rounds >= MAX_TOOL_ROUNDS_COUNT) return [];
@@ -53,7 +53,7 @@ export function nextCalls(progress: Progress): Call[] {
   };
   const looking = fresh([...listing(progress), ...searching(progress)]);
   if (looking.length > 0) return looking;
-  const reads = fresh(reading(progress));
+  const reads = fresh([...reading(progress), ...lookups(progress)]);
   return reads.length > 0 ? reads : fresh(named(progress));
 }
 
@@ -140,17 +140,41 @@ function windowArgs(reader: ToolDefinition, line: number): JsonObject {
   return { [start]: from, ...(count === undefined ? {} : { [count]: READ_WINDOW_LINES }) };
 }
 
-/** Tools of any other kind are called, once, when the task holds every word of their name. */
+/** Words of a tool's name that say that it looks at something, not at what: nobody repeats them in a request. */
+const LOOKS = new Set(["get", "look", "lookup", "fetch", "check", "show", "read", "view", "current", "now"].map(stem));
+
+/** A tool that looks at one thing is called, once, when the task names the thing, and holds the identifier that the tool wants, if it wants one. */
+function lookups({ task, tools, made }: Progress): Call[] {
+  const words = new Set(stems(task));
+  return tools
+    .filter((tool) => !made.some((call) => call.tool === tool.name))
+    .filter((tool) => {
+      const parts = stems(spaced(tool.name));
+      const things = parts.filter((part) => !LOOKS.has(part));
+      const looks = LOOKS.has(stem(tokens(spaced(tool.name))[0] ?? ""));
+      return looks && things.length > 0 && things.every((part) => words.has(part)) && hasIdentifiers(tool, task);
+    })
+    .map((tool) => forcedCall(tool, task));
+}
+
+const hasIdentifiers = (tool: ToolDefinition, task: string): boolean =>
+  requiredStrings(tool).every((name) => !IDENTIFIER_NAME.test(name) || identifierIn(task) !== undefined);
+
+/** Tools of any other kind are called, once, when the task holds every word of their name, or what they calculate. */
 function named({ task, tools, made }: Progress): Call[] {
   const words = new Set(tokens(task).flatMap((word) => stems(word)));
   return tools
     .filter((tool) => !made.some((call) => call.tool === tool.name))
     .filter((tool) => {
-      const parts = stems(tool.name.replace(/[_-]|(?<=\p{Ll})(?=\p{Lu})/gu, " "));
-      return parts.length > 0 && parts.every((part) => words.has(part));
+      const parts = stems(spaced(tool.name));
+      const calculates = requiredStrings(tool).some((name) => EXPRESSION_NAME.test(name));
+      if (calculates) return expressionIn(task) !== undefined;
+      return parts.length > 0 && parts.every((part) => words.has(part)) && hasIdentifiers(tool, task);
     })
     .map((tool) => forcedCall(tool, task));
 }
+
+const spaced = (name: string): string => name.replace(/[_-]|(?<=\p{Ll})(?=\p{Lu})/gu, " ");
 
 function queryArgument(tool: ToolDefinition): string | undefined {
   const strings = requiredStrings(tool);

@@ -23,7 +23,7 @@ export function eventLine(event: PageEvent, style: Style, columns: number | null
 
 function paintOf(type: string, style: Style): (text: string) => string {
   if (type.endsWith("Failed")) return style.red;
-  if (/^(StreamInvalidated|CutRequested|\w+Cancelled)$/.test(type)) return style.yellow;
+  if (/^(StreamInvalidated|CutRequested|ApprovalRequested|\w+Cancelled)$/.test(type)) return style.yellow;
   return /^(Run|Task|Wave)(Completed|Settled)$/.test(type) ? style.green : (text) => text;
 }
 
@@ -52,6 +52,16 @@ function detailOf(type: string, p: JsonObject): string {
     case "StreamInvalidated":
     case "CutRequested":
       return `from ${text(p.fromSeq)}: ${text(p.reason)}`;
+    case "ApprovalRequested":
+      return `${text(p.tool)} ${quoted(p.args)}`;
+    case "ApprovalResolved":
+      return `${p.granted === true ? "granted" : "denied"} by ${text(p.by)} ${text(p.comment)}`;
+    case "CutDecided":
+      return `${text(p.decision)} by ${text(p.by)}`;
+    case "InputRequested":
+      return quoted(p.text);
+    case "UserMessage":
+      return `${quoted(p.text)}${p.steer === true ? " (steers)" : ""}${p.close === true ? " (closes)" : ""}`;
     case "FactIgnored":
       return text(p.reason);
     case "StepStarted":

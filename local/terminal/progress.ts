@@ -5,6 +5,7 @@ import { styleOf } from "./style.ts";
 import { cut, type Output, oneLine } from "./terminal.ts";
 import { headline, isEnded, markOfTask, reasonLines, treeLines, visible, type WaveNames } from "./tree.ts";
 import { shortId } from "./units.ts";
+import { openApprovals, waitLines, waitsForPerson } from "./waits.ts";
 
 export interface Progress {
   show(run: RunJson, names: WaveNames): void;
@@ -23,11 +24,22 @@ export const createProgress = (output: Output): Progress =>
   output.size() === null ? plainProgress(output) : liveProgress(output);
 
 /** For runs that nobody watches: only what has to be said is. */
-export const quietProgress = (output: Output): Progress => ({
-  show: () => {},
-  say: (text) => output.write(`${text}\n`),
-  end: () => {},
-});
+export function quietProgress(output: Output): Progress {
+  const announce = announcer(output);
+  return { show: announce, say: (text) => output.write(`${text}\n`), end: () => {} };
+}
+
+/** Says what a run waits for, once for every call and cut: whoever started it may be the one to decide. */
+function announcer(output: Output): (run: RunJson) => void {
+  const style = styleOf(output);
+  let said = "";
+  return (run) => {
+    const waiting = [...openApprovals(run).map((a) => a.call), ...run.cuts.map((c) => `${c.stream} ${c.requestedAt}`)];
+    const now = waiting.join(" ");
+    if (now !== said && waiting.length > 0) output.write(`${waitLines(run, style, Date.now()).join("\n")}\n`);
+    said = now;
+  };
+}
 
 function liveProgress(output: Output): Progress {
   const style = styleOf(output);
@@ -41,9 +53,9 @@ function liveProgress(output: Output): Progress {
     const { columns, rows } = output.size() ?? { columns: 80, rows: 24 };
     const { run, names } = last;
     const tree = treeLines(run, { style, names, columns, rows: Math.max(3, rows - 6) });
-    const lines = ["", headline(run, style, Date.now()), ...tree, ...reasonLines(run, style)].map((text) =>
-      within(text, columns),
-    );
+    const now = Date.now();
+    const why = waitsForPerson(run) ? waitLines(run, style, now) : reasonLines(run, style);
+    const lines = ["", headline(run, style, now), ...tree, ...why].map((text) => within(text, columns));
     output.write(`${erase()}${lines.join("\n")}\n`);
     drawn = lines.length;
   };
@@ -76,6 +88,7 @@ const within = (text: string, columns: number): string =>
 function plainProgress(output: Output): Progress {
   let before = new Map<string, string>();
   let status = "";
+  const announce = announcer(output);
   return {
     show: (run, names) => {
       const now = new Map<string, string>();
@@ -89,9 +102,10 @@ function plainProgress(output: Output): Progress {
       before = now;
       if (run.status !== status)
         output.write(
-          `run ${shortId(run.runId)} ${run.status}${run.reason === null ? "" : ` (${oneLine(run.reason)})`}\n`,
+          `run ${shortId(run.runId)} ${run.status}${run.reason === null || waitsForPerson(run) ? "" : ` (${oneLine(run.reason)})`}\n`,
         );
       status = run.status;
+      announce(run);
     },
     say: (text) => output.write(`${text}\n`),
     end: () => {},

@@ -1,4 +1,6 @@
 // Where a command reads and writes: injected, so that commands can be called in a test as they are on a terminal.
+import { userInfo } from "node:os";
+import { type LineInput, pipedLines, typedLines } from "./lines.ts";
 
 export interface Output {
   write(text: string): void;
@@ -14,6 +16,9 @@ export interface Terminal {
   readonly workingFolder: string;
   /** All of the standard input, as UTF-8. */
   readInput(): Promise<string>;
+  readonly lines: LineInput;
+  /** Who sits before it: decisions are made in this name. */
+  readonly user: string;
   /** Aborts at the first Ctrl-C or SIGTERM; the second ends the process. */
   readonly interrupted: AbortSignal;
 }
@@ -49,6 +54,11 @@ export function processTerminal(): Terminal {
     env: process.env,
     workingFolder: process.cwd(),
     interrupted: interruption.signal,
+    user: userName(process.env),
+    lines:
+      process.stdin.isTTY && process.stderr.isTTY
+        ? typedLines(process.stdin, process.stderr, () => void process.kill(process.pid, "SIGINT"))
+        : pipedLines(process.stdin),
     readInput: async () => {
       const chunks: Buffer[] = [];
       let bytes = 0;
@@ -60,6 +70,15 @@ export function processTerminal(): Terminal {
       return Buffer.concat(chunks).toString("utf8");
     },
   };
+}
+
+/** The operating system's name for the user; some containers have none for theirs. */
+function userName(env: NodeJS.ProcessEnv): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return env.USER || "somebody at the command line";
+  }
 }
 
 /** What a model or a user wrote, for a terminal: it can't move the cursor, set colours or hide text there. */

@@ -46,6 +46,8 @@ export function headline(run: RunJson, style: Style, now: number): string {
 const STATES: Readonly<Partial<Record<RunJson["status"], string>>> = {
   created: "starting",
   waitingCut: "waits for a decision",
+  waitingApproval: "waits for approval",
+  awaitingInput: "waits for its user",
   waitingTimer: "waits for a timer",
   waitingRetry: "waits to try again",
 };
@@ -118,6 +120,8 @@ const WAITS = {
   retry: "waits to try again",
   cut: "waits for a decision",
   claim: "not claimed by the new plan",
+  approval: "waits for approval",
+  input: "waits for its user",
 };
 const waitNote = (task: TaskJson, style: Style): string => {
   const text = task.status === "parked" && task.wait !== null ? WAITS[task.wait] : "";

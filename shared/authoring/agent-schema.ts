@@ -1,6 +1,8 @@
 // The schema of agent.yaml in this version, and what it means with the file's defaults applied.
 import * as z from "zod";
 import { type Json, toJson } from "../core/json.ts";
+import { durationMs } from "../core/time.ts";
+import type { RunMode } from "../ports/agents.ts";
 import type { YamlPath } from "./yaml-lines.ts";
 
 /** Names of agents, roles and processes. */
@@ -21,6 +23,13 @@ const json = z.custom<Json>().transform((value, ctx) => {
 const text = z.string().trim().min(1, "is empty");
 const count = z.int().positive();
 const model = z.string().regex(/^[a-z][a-z0-9_-]*\/\S+$/, 'must be "provider/name", as in "openai/gpt-5-mini"');
+const mode = z.enum(["task", "session"]);
+const duration = z.string().transform((text, ctx) => {
+  const ms = durationMs(text);
+  if (ms !== null) return ms;
+  ctx.addIssue({ code: "custom", message: "must be a length of time, such as 90s, 15m, 24h or 7d" });
+  return z.NEVER;
+});
 const promptFile = z
   .string()
   .regex(
@@ -43,6 +52,7 @@ export const roleShape = {
   maxSteps: count.optional(),
   totalTokens: count.optional(),
   onUnknownOutcome: z.enum(["retry", "fail"]).optional(),
+  approvalTimeout: duration.optional(),
 };
 const roleYaml = z.strictObject(roleShape);
 export const ROLE_KEYS: readonly string[] = Object.keys(roleShape);
@@ -53,7 +63,8 @@ export const agentYaml = z.strictObject({
   env: z.array(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "must be the name of an environment variable")).optional(),
   defaults: z.strictObject({ model: model.optional(), maxTokens: count.optional() }).optional(),
   roles: z.record(z.string(), roleYaml).optional(),
-  processes: z.record(z.string(), z.strictObject({ role: z.string() })).optional(),
+  processes: z.record(z.string(), z.strictObject({ role: z.string(), mode: mode.optional() })).optional(),
+  mode: mode.optional(),
   ...z.object(roleShape).partial().shape,
 });
 
@@ -74,5 +85,7 @@ export interface AgentConfig {
   readonly description: string;
   readonly env: readonly string[];
   readonly roles: readonly RoleConfig[];
-  readonly processes: readonly { readonly name: string; readonly role: string }[];
+  /** Of the only role, when no process is named. */
+  readonly mode: RunMode;
+  readonly processes: readonly { readonly name: string; readonly role: string; readonly mode: RunMode }[];
 }

@@ -20,8 +20,6 @@ import { readYaml, type YamlPath, type YamlText } from "./yaml-lines.ts";
 const LATER = new Set([
   "limits",
   "retention",
-  "mode",
-  "approvalTimeout",
   "contextWindow",
   "runtime",
   "isolate",
@@ -126,7 +124,7 @@ function unknownKey(path: YamlPath, key: string): Found {
 function keysAt(path: YamlPath): readonly string[] {
   if (path.length === 0) return Object.keys(agentYaml.shape);
   if (path[0] === "defaults") return ["model", "maxTokens"];
-  if (path[0] === "processes") return ["role"];
+  if (path[0] === "processes") return ["role", "mode"];
   return path.at(-1) === "system" ? ["file"] : ROLE_KEYS;
 }
 
@@ -200,7 +198,17 @@ function roleEntries(yaml: AgentYaml): RoleConfig[] {
   });
   if (yaml.roles !== undefined)
     return Object.entries(yaml.roles).map(([name, role]) => config(name, ["roles", name], role));
-  const { name: _, description: __, env: ___, defaults: ____, roles: _____, processes: ______, system, ...keys } = yaml;
+  const {
+    name: _,
+    description: __,
+    env: ___,
+    defaults: ____,
+    roles: _____,
+    processes: ______,
+    mode: _______,
+    system,
+    ...keys
+  } = yaml;
   return system === undefined ? [] : [config(ONLY_ROLE, [], { system, ...keys })];
 }
 
@@ -210,6 +218,11 @@ function toConfig(yaml: AgentYaml): AgentConfig {
     description: yaml.description,
     env: yaml.env ?? [],
     roles: roleEntries(yaml),
-    processes: Object.entries(yaml.processes ?? {}).map(([name, { role }]) => ({ name, role })),
+    processes: Object.entries(yaml.processes ?? {}).map(([name, { role, mode }]) => ({
+      name,
+      role,
+      mode: mode ?? "task",
+    })),
+    mode: yaml.mode ?? "task",
   };
 }

@@ -123,6 +123,7 @@ function defineRole(
     totalTokens: config.totalTokens ?? null,
     outputSchema: outputSchema ?? null,
     onUnknownOutcome: config.onUnknownOutcome ?? "retry",
+    approvalTimeoutMs: config.approvalTimeout ?? null,
   };
 }
 
@@ -177,7 +178,8 @@ function processesOf(
   inYaml: (path: YamlPath, message: string) => void,
 ): ReadonlyMap<string, ProcessDefinition> {
   const processes = new Map<string, ProcessDefinition>();
-  for (const { name, role } of config.processes) processes.set(name, { kind: "role", role });
+  for (const { name, role, mode } of config.processes)
+    processes.set(name, { kind: mode === "session" ? "session" : "role", role });
   for (const [name, module] of workflows) {
     const { file } = module;
     const workflow = module.exports.default;
@@ -199,7 +201,7 @@ function processesOf(
   }
   const only = config.roles.length === 1 ? config.roles[0] : undefined;
   if (!processes.has(MAIN_PROCESS) && only !== undefined)
-    processes.set(MAIN_PROCESS, { kind: "role", role: only.name });
+    processes.set(MAIN_PROCESS, { kind: config.mode === "session" ? "session" : "role", role: only.name });
   if (processes.size === 0 && workflows.size === 0) inYaml([], noProcess(config));
   return processes;
 }

@@ -28,8 +28,11 @@ export interface ToolOptions<S extends z.ZodObject> {
   readonly effects: Effects;
   /** `keyed`: the handler gives `ctx.idempotencyKey` to whoever does the work, so a repeat is harmless; `none`: a repeat is a second effect. */
   readonly idempotency: Idempotency;
-  /** Tools that a person must approve come in a later version. */
-  readonly approval: "never";
+  /**
+   * Whether a person must allow the call before it runs: `toren jobs approve`, or POST /runs/:id/approvals. A function sees the checked arguments and is
+   * asked once a call; one that throws has a person asked.
+   */
+  readonly approval: "never" | "always" | ((args: z.output<S>) => boolean);
   /** Default 300,000 (five minutes). Past it the call is an error result, and `ctx.signal` is aborted. */
   readonly timeoutMs?: number;
   /** Tries in all of a handler that threw or timed out, within one call; the pause doubles each time. Default `{ attempts: 1, backoffMs: 0 }`: no second one. */
@@ -47,17 +50,10 @@ export interface Tool {
 
 /**
  * A tool that a role can be given by its name in agent.yaml.
- * @throws TorenError `agent.invalid` when the definition is wrong or its input can't be said in JSON Schema; `not_in_this_version` for approvals.
+ * @throws TorenError `agent.invalid` when the definition is wrong or its input can't be said in JSON Schema.
  */
 export function defineTool<S extends z.ZodObject>(options: ToolOptions<S>): Tool {
   const who = nameForErrors(options);
-  const approval: unknown = options?.approval;
-  if (approval === "always" || typeof approval === "function") {
-    throw new TorenError(
-      "not_in_this_version",
-      `${who}: approvals are not in this version; the only value of approval is "never"`,
-    );
-  }
   const checked = z.safeParse(optionsSchema, options, { error: issueWords });
   if (!checked.success)
     throw new TorenError("agent.invalid", `${who}: ${describeIssues(checked.error.issues, "the definition")}`);
@@ -72,11 +68,17 @@ export function defineTool<S extends z.ZodObject>(options: ToolOptions<S>): Tool
     idempotency: options.idempotency,
     timeoutMs: timeoutMs ?? TOOL_TIMEOUT_MS,
     retry: retry ?? { attempts: 1, backoffMs: 0 },
+    approval: gate(options.approval),
     parse: parserOf(options.input),
     handler: (args, ctx) => options.handler(args as z.output<S>, ctx),
   };
   return Object.freeze({ [TOOL]: Object.freeze(draft) });
 }
+
+const gate = <S extends z.ZodObject>(approval: ToolOptions<S>["approval"]): Draft["approval"] => {
+  if (typeof approval === "function") return (args) => approval(args as z.output<S>) === true;
+  return () => approval === "always";
+};
 
 export const isTool = (value: unknown): value is Tool => typeof value === "object" && value !== null && TOOL in value;
 
@@ -91,7 +93,10 @@ const optionsSchema = z.strictObject({
   input: z.custom((value) => typeof value === "object" && value !== null, "must be z.object({…})"),
   effects,
   idempotency,
-  approval: z.literal("never"),
+  approval: z.custom(
+    (value) => value === "never" || value === "always" || typeof value === "function",
+    'must be "never", "always" or a function of the arguments',
+  ),
   timeoutMs: z.int().positive().max(TOOL_TIMEOUT_MAX_MS).optional(),
   retry: z
     .strictObject({

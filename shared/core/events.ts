@@ -27,6 +27,13 @@ const shared = [
     generation: z.int(),
     calls: z.array(z.string()),
   }),
+  /** `keep` seals what is recorded, as a turn of a session is sealed; `rerun` lets the cut be made. */
+  z.strictObject({
+    type: z.literal("CutDecided"),
+    decision: z.enum(["rerun", "keep"]),
+    by: z.string(),
+    inboxSeq: seq,
+  }),
 ] as const;
 
 export const taskEvent = z.discriminatedUnion("type", [
@@ -52,7 +59,8 @@ export const taskEvent = z.discriminatedUnion("type", [
     response: modelResponse.omit({ usage: true }),
     usage,
   }),
-  z.strictObject({ type: z.literal("LlmCallFailed"), stepId: z.string(), error }),
+  /** `retryAt`: the task parks until then and asks again (milliseconds since 1970, by the database's clock). */
+  z.strictObject({ type: z.literal("LlmCallFailed"), stepId: z.string(), error, retryAt: z.int().optional() }),
   z.strictObject({
     type: z.literal("ToolCallStarted"),
     stepId: z.string(),
@@ -70,6 +78,34 @@ export const taskEvent = z.discriminatedUnion("type", [
     toolUseId: z.string(),
     result: json,
     isError: z.boolean(),
+  }),
+  /** A call waits for a person. `key` binds the decision to tool, arguments and how-manieth such call it is; `expiresAt`: denied by then. */
+  z.strictObject({
+    type: z.literal("ApprovalRequested"),
+    stepId: z.string(),
+    toolUseId: z.string(),
+    tool: z.string(),
+    args: json,
+    key: z.string(),
+    expiresAt: z.int().optional(),
+  }),
+  z.strictObject({
+    type: z.literal("ApprovalResolved"),
+    key: z.string(),
+    granted: z.boolean(),
+    by: z.string(),
+    comment: z.string(),
+    inboxSeq: seq,
+  }),
+  /** A session's turn is over: everything up to here was shown to a person, and is sealed (I6a). */
+  z.strictObject({ type: z.literal("InputRequested"), text: z.string() }),
+  /** `close`: the session ends with this message's answer; with an empty text at once. */
+  z.strictObject({
+    type: z.literal("UserMessage"),
+    text: z.string(),
+    close: z.boolean().optional(),
+    steer: z.boolean().optional(),
+    inboxSeq: seq,
   }),
   z.strictObject({ type: z.literal("TaskCompleted"), result: json, truncated: z.boolean().optional() }),
   z.strictObject({ type: z.literal("TaskFailed"), error }),
@@ -143,6 +179,18 @@ export const fact = z.discriminatedUnion("kind", [
     reason: z.string(),
     code: z.enum(["run.cancelled", "task.cancelled", "task.timeout"]),
   }),
+  /** To a task: somebody decided about a call that waits for approval. The first under a `key` wins. */
+  z.strictObject({
+    kind: z.literal("decision"),
+    key: z.string(),
+    granted: z.boolean(),
+    by: z.string(),
+    comment: z.string(),
+  }),
+  /** To a stream that waits for a decision about a cut. */
+  z.strictObject({ kind: z.literal("cutDecision"), decision: z.enum(["rerun", "keep"]), by: z.string() }),
+  /** To a session. `steer`: to be read at the next step, not at the end of the turn. */
+  z.strictObject({ kind: z.literal("message"), text: z.string(), close: z.boolean(), steer: z.boolean() }),
   /** To a task whose plan, wave `wave`, was cut: stop at the next step until a later plan claims it. */
   z.strictObject({ kind: z.literal("hold"), wave: z.int() }),
   /** To a held task: a plan has claimed it. */

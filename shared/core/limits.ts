@@ -114,6 +114,10 @@ export const RELOAD_DEBOUNCE_MS = 100;
 export const MODEL_TIMEOUT_MS = 10 * 60_000;
 /** Tries of one model call within one worker; past them the call has failed. */
 export const MODEL_TRIES = 6;
+/** A longer wait than this parks the task: an outage holds no worker. */
+export const MODEL_WAIT_IN_PROCESS_MS = 5_000;
+/** Failed tries of one call, parks included, before the task fails: with the longest back-off some five hours. */
+export const MODEL_FAILURES_MAX = 60;
 /** The ceiling of the first wait, twice as high each time, with jitter. */
 export const MODEL_BACKOFF_MS = 500;
 /** The ceiling of every wait that no provider asked for: rate limits are counted by the minute. */
@@ -153,8 +157,8 @@ export const NACK_MS = 200;
 export const QUEUE_BACKOFF_MAX_MS = 30_000;
 /** SQS delays a message by at most this. */
 export const QUEUE_DELAY_MAX_MS = 15 * 60_000;
-/** What one deployed invocation may take: a tick is some round trips; a task gets all that Lambda gives, and hands over before it is used up. */
-export const TICK_INVOCATION_MS = 60_000;
+/** What one deployed invocation may take: both get all that Lambda gives: a tick runs the workflow's steps, a task its model calls and tools, and both hand over before it is used up. */
+export const TICK_INVOCATION_MS = 15 * 60_000;
 /** The most that Lambda gives. */
 export const TASK_INVOCATION_MS = 15 * 60_000;
 /** A deployed queue shows a message again this long after its reader must have ended. */
@@ -231,6 +235,10 @@ export const FORM_OVERHEAD_BYTES = 64 * 1024;
 export const RUN_FILES_MAX = 1_000;
 /** It is copied to every open task. */
 export const CANCEL_REASON_MAX_CHARS = 1_000;
+/** A name, as people read it; a model reads it too when a call was denied. */
+export const DECIDED_BY_MAX_CHARS = 200;
+/** A paragraph or two: a model reads it when a call was denied. */
+export const DECISION_COMMENT_MAX_CHARS = 4_000;
 /** After this time a client may ask again when the database is away. */
 export const RETRY_AFTER_S = 2;
 /** A screen or two. */
@@ -250,4 +258,5 @@ relation(QUEUE_BATCH_MESSAGES <= 10, "SQS hands out ten messages at most");
 relation(QUEUE_DELAY_MAX_MS <= 15 * 60_000, "SQS delays by 15 minutes at most");
 relation(TASK_INVOCATION_MS <= 15 * 60_000, "Lambda runs for 15 minutes at most");
 relation(STEP_RESERVE_MS < TASK_INVOCATION_MS, "an invocation has time for a step");
+relation(STEP_TIMEOUT_MS + STEP_RESERVE_MS <= TICK_INVOCATION_MS, "a tick has time for a workflow's step");
 relation(MESSAGE_RETENTION_MS < DEAD_LETTER_RETENTION_MS, "a dead letter outlives the queue that gave it up");

@@ -5,6 +5,7 @@ import type { Recorded, RunEvent } from "../core/events.ts";
 import { jsonBytes } from "../core/json.ts";
 import { SETTLE_CHUNK_BYTES } from "../core/limits.ts";
 import { isOperation, type RunHistory } from "../core/workflow/fold.ts";
+import { isCutAsked } from "./cut-request.ts";
 import type { TickWork } from "./tick-work.ts";
 
 type Plan = Recorded<Extract<RunEvent, { type: "WavePlanned" }>>;
@@ -17,6 +18,8 @@ export async function absorb(
   for (const { seq, fact } of await work.writer.facts()) {
     if (fact.kind === "cancel") return { inboxSeq: seq, error: { code: fact.code, message: fact.reason } };
     if (fact.kind === "wave") await settleWave(work, fact.wave, seq);
+    else if (fact.kind === "cutDecision" && isCutAsked(work.log))
+      work.record({ type: "CutDecided", decision: fact.decision, by: fact.by, inboxSeq: seq });
     else work.record({ type: "FactIgnored", inboxSeq: seq, reason: `a ${fact.kind} concerns no run` });
   }
   for (const wave of complete) await settleWave(work, wave, null);

@@ -9,7 +9,12 @@ interface CutRequested {
   /** What would be repeated. */
   readonly calls: string[];
 }
-type Logged = { readonly type: string; readonly fromSeq?: number; readonly generation?: number };
+type Logged = {
+  readonly type: string;
+  readonly fromSeq?: number;
+  readonly generation?: number;
+  readonly decision?: "rerun" | "keep";
+};
 
 /** The event to record; null: the last one in the log says the same, this worker only met it again. */
 export function cutRequest(
@@ -22,4 +27,18 @@ export function cutRequest(
   const asked = log.findLast((e) => e.type === "CutRequested");
   if (asked?.fromSeq === fromSeq && asked.generation === generation) return null;
   return { type: "CutRequested", fromSeq, reason, generation, calls: [...calls] };
+}
+
+/** The request that is still open: not decided, and no cut made since. */
+export const isCutAsked = (log: readonly Recorded<Logged>[]): boolean =>
+  log.findLast((e) => CUT_EVENTS.has(e.type))?.type === "CutRequested";
+
+const CUT_EVENTS: ReadonlySet<string> = new Set(["CutRequested", "CutDecided", "StreamInvalidated"]);
+
+/** Somebody decided that this cut, as this code wants it, is to be made. */
+export function mayCut(log: readonly Recorded<Logged>[], fromSeq: number, generation: number): boolean {
+  const asked = log.findLast((e) => e.type === "CutRequested");
+  const decided = log.findLast((e) => e.type === "CutDecided");
+  if (asked === undefined || decided?.decision !== "rerun" || decided.seq < asked.seq) return false;
+  return asked.fromSeq === fromSeq && asked.generation === generation;
 }

@@ -3,9 +3,10 @@
 import { CUTS_IN_ONE_ADVANCE_MAX, DEFER_MS } from "../core/limits.ts";
 import { planTick } from "../core/workflow/plan.ts";
 import type { Advance, Outcome } from "../core/workflow/schedule.ts";
-import { cutRequest } from "./cut-request.ts";
+import { cutRequest, mayCut } from "./cut-request.ts";
 import { cutsByThisGeneration, stormProblem } from "./cut-storm.ts";
 import type { Worked } from "./deps.ts";
+import { handOver } from "./let-go.ts";
 import { stepBack } from "./take-stream.ts";
 import type { TickWork } from "./tick-work.ts";
 
@@ -39,7 +40,9 @@ export async function cutRun(work: TickWork, first: Cut, again: () => Promise<Ad
       cut = advanced.outcome;
       continue;
     }
-    const repeated = await wouldRepeat(work, advanced);
+    const repeated = mayCut(work.log.slice(0, before), first.fromSeq, deployed.generation)
+      ? []
+      : await wouldRepeat(work, advanced);
     if (repeated.length > 0) {
       work.log.length = before;
       return { type: "not", worked: await waitForDecision(work, first, repeated) };
@@ -66,6 +69,5 @@ async function waitForDecision(work: TickWork, cut: Cut, calls: string[]): Promi
   const request = cutRequest(work.log, cut, deployed.generation, calls);
   if (request !== null) work.record(request);
   const { status } = await writer.flush({ type: "park", absorbed: writer.absorbed, wait: "cut", wakeAt: null });
-  if (status === "running") await writer.flush({ type: "release", afterMs: 0 });
-  return status === "running" ? "handedOver" : "parked";
+  return status === "running" ? await handOver(work) : "parked"; // a fact came: perhaps the decision
 }

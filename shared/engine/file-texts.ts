@@ -1,7 +1,6 @@
 // The files of a run as a tool's handler sees them. Text is kept for a while: a researcher reads the same documents at every step.
-import { TorenError } from "../core/errors.ts";
 import { FILE_TEXTS_KEPT_CHARS } from "../core/limits.ts";
-import { decodeText } from "../core/text-files.ts";
+import { textOf } from "../core/text-files.ts";
 import type { ToolContext } from "../ports/agents.ts";
 import type { FileInfo } from "../ports/files.ts";
 import type { EngineDeps } from "./deps.ts";
@@ -26,16 +25,16 @@ export function toolFiles(
       if (known !== undefined) return known;
       const content = await deps.files.content(id);
       if (content === null) return null;
-      const decoded = decodeText(content);
-      if (!decoded.ok) throw new TorenError("file.unknown", `${info.name}: ${decoded.reason}`);
-      remember(id, decoded.text);
-      return decoded.text;
+      const text = textOf(info.name, content);
+      remember(id, text);
+      return text;
     },
   };
 }
 
 /** Oldest out first: Map keeps the order of insertion. Ids are by content, so an entry never goes stale. */
 function remember(id: string, text: string): void {
+  if (texts.has(id)) return; // several tasks read it at once: it is kept once, and counted once
   texts.set(id, text);
   cached += text.length;
   for (const [old, dropped] of texts) {

@@ -7,41 +7,50 @@ export interface Guarded {
   readonly nudged: number;
 }
 
+type GuardDeps = Pick<EngineDeps, "store" | "queue" | "agents">;
+
 /** One pass over the agents that this worker serves, bounded: what is left over is still due at the next pass. */
-export async function guard(deps: Pick<EngineDeps, "store" | "queue" | "agents">): Promise<Guarded> {
-  let nudged = 0;
-  for (const agent of deps.agents.names()) {
+export async function guard(deps: GuardDeps): Promise<Guarded> {
+  const nudged = await eachAgent(deps, async (agent) => {
     const due = await deps.store.watch.due(agent, GUARDIAN_BATCH_STREAMS, GUARDIAN_BACKOFF_MS);
-    const alone = due.filter((s) => s.attempts >= CRASHES_BEFORE_SOLO);
-    const others = due.filter((s) => s.attempts < CRASHES_BEFORE_SOLO);
-    await nudge(
-      deps,
-      others.map((s) => hintOf(agent, s.runId, s.streamId)),
-    );
-    await nudge(
-      deps,
-      alone.map((s) => hintOf(agent, s.runId, s.streamId)),
-      { solo: true },
-    );
-    nudged += due.length;
-  }
+    const hints = (solo: boolean) =>
+      due.filter((s) => s.attempts >= CRASHES_BEFORE_SOLO === solo).map((s) => hintOf(agent, s.runId, s.streamId));
+    await nudge(deps, hints(false));
+    await nudge(deps, hints(true), { solo: true });
+    return due.length;
+  });
   return { nudged };
 }
 
 /** The audit, a page at a time until its end. */
-export async function audit(deps: Pick<EngineDeps, "store" | "queue" | "agents">): Promise<{ fixed: number }> {
-  let fixed = 0;
-  for (const agent of deps.agents.names()) {
+export async function audit(deps: GuardDeps): Promise<{ fixed: number }> {
+  const fixed = await eachAgent(deps, async (agent) => {
+    let found = 0;
     for (let after: string | null = null; ; ) {
       const page = await deps.store.watch.audit(agent, after, GUARDIAN_BATCH_STREAMS);
       await nudge(
         deps,
         page.fixed.map((s) => hintOf(agent, s.runId, s.streamId)),
       );
-      fixed += page.fixed.length;
-      if (page.next === null) break;
+      found += page.fixed.length;
+      if (page.next === null) return found;
       after = page.next;
     }
-  }
+  });
   return { fixed };
+}
+
+/** The sum over all agents. One whose schema is broken keeps nobody else from being looked at; the first failure is thrown when all were. */
+async function eachAgent(deps: GuardDeps, look: (agent: string) => Promise<number>): Promise<number> {
+  let sum = 0;
+  const failures: unknown[] = [];
+  for (const agent of deps.agents.names()) {
+    try {
+      sum += await look(agent);
+    } catch (e) {
+      failures.push(e);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
+  return sum;
 }

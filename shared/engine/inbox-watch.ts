@@ -14,6 +14,8 @@ export interface InboxWatch {
   reached(inboxSeq: number): void;
   /** Facts that nobody has absorbed yet, in the order of their commits. */
   waiting(): Promise<InboxItem[]>;
+  /** `waiting` looks the next time, whatever was heard: somebody may just have told the stream something. */
+  expect(): void;
   /** Resolves when a fact waits, or the watch is interrupted. */
   heard(): Promise<void>;
 }
@@ -23,6 +25,7 @@ export function watchInbox(streams: Pick<StreamStore, "readInbox">, lease: Lease
   let reach = lease.inboxSeq;
   let absorbed = cursor;
   let peeked = cursor;
+  let expecting = false;
   let wake: () => void = () => {};
   interrupt.signal.addEventListener("abort", () => wake(), { once: true }); // one for all that will ever wait: a workflow may wait thousands of times
 
@@ -50,7 +53,14 @@ export function watchInbox(streams: Pick<StreamStore, "readInbox">, lease: Lease
         },
       );
     },
-    waiting: async () => (reach <= absorbed ? [] : await streams.readInbox(lease.stream, absorbed)),
+    waiting: async () => {
+      if (reach <= absorbed && !expecting) return [];
+      expecting = false;
+      return await streams.readInbox(lease.stream, absorbed);
+    },
+    expect: () => {
+      expecting = true;
+    },
     heard: () =>
       new Promise((resolve) => {
         wake = resolve;

@@ -48,12 +48,14 @@ export function createLeaseKeeper(streams: StreamStore, leaseMs: number, log: Lo
   };
   const schedule = (): void => {
     if (timer !== undefined || holders.size === 0) return;
-    timer = setTimeout(async () => {
+    const own = setTimeout(async () => {
       await beatFor([...holders]);
+      if (timer !== own) return; // let go of, and taken up again, meanwhile: that one has its own
       timer = undefined;
       schedule();
     }, leaseMs / HEARTBEATS_PER_LEASE);
-    timer.unref();
+    own.unref();
+    timer = own;
   };
 
   return {

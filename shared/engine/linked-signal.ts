@@ -2,7 +2,7 @@
 // nothing on its writer's signal: AbortSignal.any leaves an entry a call, and an AbortSignal.timeout that somebody listens to stays for its whole length.
 
 export interface LinkedSignal {
-  /** Aborts with the outer signal, until `unlink`; and by `abort`. */
+  /** Aborts with any outer signal, until `unlink`; and by `abort`. */
   readonly signal: AbortSignal;
   /** The effect is to end now. Unlinks too. */
   abort(): void;
@@ -13,14 +13,16 @@ export interface LinkedSignal {
 // One for all: an error with a stack for every call that is over is what an append costs.
 const OVER = new DOMException("What the signal was for is over.", "AbortError");
 
-export function linkedTo(outer: AbortSignal): LinkedSignal {
+export function linkedTo(...outer: readonly AbortSignal[]): LinkedSignal {
   const own = new AbortController();
-  const unlink = (): void => outer.removeEventListener("abort", abort);
+  const unlink = (): void => {
+    for (const signal of outer) signal.removeEventListener("abort", abort);
+  };
   const abort = (): void => {
     unlink();
-    own.abort(outer.aborted ? outer.reason : OVER);
+    own.abort(outer.find((signal) => signal.aborted)?.reason ?? OVER);
   };
-  if (outer.aborted) abort();
-  else outer.addEventListener("abort", abort, { once: true });
+  if (outer.some((signal) => signal.aborted)) abort();
+  else for (const signal of outer) signal.addEventListener("abort", abort, { once: true });
   return { signal: own.signal, abort, unlink };
 }

@@ -1,8 +1,8 @@
 // One run as people read it: its tree of waves and tasks, what it used and cost, and why it stands still if it does.
-import type { ErrorInfo } from "../core/errors.ts";
 import type { RawEvent } from "../core/events.ts";
+import type { Json } from "../core/json.ts";
 import { type Accounts, accountsOf, totalAccounts } from "../core/receipt.ts";
-import type { RunRow, StreamRow } from "../ports/store.ts";
+import type { PendingApproval, RunRow, StreamRow } from "../ports/store.ts";
 import type { EngineDeps } from "./deps.ts";
 
 export interface TaskView extends Accounts {
@@ -18,12 +18,31 @@ export interface WaveView {
   readonly wave: number;
   readonly tasks: readonly TaskView[];
 }
+/** A cut that waits for a person's decision (I6b). */
+export interface WaitingCut {
+  readonly stream: string;
+  /** What was edited. */
+  readonly reason: string;
+  /** What would be done again, as `taskId: tool` in the run's own stream. */
+  readonly calls: readonly string[];
+  readonly requestedAt: number;
+}
+export interface Turn {
+  readonly by: "user" | "agent";
+  readonly text: string;
+  readonly at: number;
+}
 export interface RunView extends Accounts {
   readonly run: RunRow;
   readonly waves: readonly WaveView[];
   /** What the run's own stream waits for, and why a writer stepped back from it. */
   readonly wait: StreamRow["wait"];
   readonly problem: StreamRow["problem"];
+  /** Calls that wait for a person, and those that were decided; oldest first. */
+  readonly approvals: readonly PendingApproval[];
+  readonly cuts: readonly WaitingCut[];
+  /** Of a session: its input, then answers and messages in order; null: the run is none. */
+  readonly turns: readonly Turn[] | null;
   /** The first reason to look at: a failed run's error, a stream that waits for a decision, a writer that stepped back. */
   readonly reason: string | null;
 }
@@ -34,10 +53,12 @@ export async function readRun(
   deps: ReadDeps,
   { agent, runId }: { agent: string; runId: string },
 ): Promise<RunView | null> {
-  const [run, streams, calls] = await Promise.all([
+  const [run, streams, calls, approvals, said] = await Promise.all([
     deps.store.runs.get(agent, runId),
     deps.store.runs.streams(agent, runId),
     deps.store.runs.callEvents(agent, runId),
+    deps.store.tasks.approvals(agent, runId),
+    deps.store.tasks.turns(agent, runId),
   ]);
   if (run === null) return null;
   const events = Map.groupBy(calls, (c) => c.streamId);
@@ -60,6 +81,7 @@ export async function readRun(
     .sort(([a], [b]) => a - b)
     .map(([wave, members]): WaveView => ({ wave, tasks: members.map(view).sort((a, b) => place(a) - place(b)) }));
   const own = streams.find((s) => s.streamId === "run");
+  const cuts = waitingCuts(streams, events);
   const total = totalAccounts(waves.flatMap((w) => w.tasks));
   return {
     ...total,
@@ -67,7 +89,10 @@ export async function readRun(
     waves,
     wait: own?.wait ?? null,
     problem: own?.problem ?? null,
-    reason: reasonOf(run, streams, events),
+    approvals,
+    cuts,
+    turns: run.mode === "session" ? transcript(run, said) : null,
+    reason: reasonOf(run, streams, cuts, approvals),
   };
 }
 
@@ -76,23 +101,61 @@ const place = (t: TaskView): number => Number(/t(\d+)$/.exec(t.taskId)?.[1] ?? 0
 
 type CallEvents = ReadonlyMap<string, readonly { readonly event: RawEvent }[]>;
 
-function reasonOf(run: RunRow, streams: readonly StreamRow[], events: CallEvents): string | null {
-  if (run.error !== null) return said(run.error);
-  const stepped = streams.find((s) => s.problem !== null);
-  if (stepped?.problem) return `${stepped.streamId}: ${said(stepped.problem)}`;
-  const cut = streams.find((s) => s.wait === "cut");
-  return cut === undefined
-    ? null
-    : `${cut.streamId}: ${said(needsDecision(run.runId, events.get(cut.streamId) ?? []))}`;
+function waitingCuts(streams: readonly StreamRow[], events: CallEvents): WaitingCut[] {
+  return streams.flatMap(({ streamId, wait }) => {
+    if (wait !== "cut") return [];
+    const asked = (events.get(streamId) ?? []).findLast(({ event }) => event.type === "CutRequested")?.event;
+    if (asked === undefined) return [];
+    const { reason, calls } = asked.payload;
+    const named = Array.isArray(calls) ? calls.map(String) : [];
+    return { stream: streamId, reason: String(reason), calls: named, requestedAt: asked.recordedAt };
+  });
 }
 
-const said = ({ code, message }: { readonly code: string; readonly message: string }): string => `${code}: ${message}`;
+/** An empty message says nothing, and the answer that the session closes with on it was said before. */
+function transcript(run: RunRow, said: readonly Turn[]): Turn[] {
+  const input: Turn = { by: "user", text: textOf(run.input), at: run.createdAt };
+  const spoken = [input, ...said].filter((turn) => turn.by === "agent" || turn.text.trim() !== "");
+  return spoken.filter((turn, i) => turn.by === "user" || spoken[i - 1]?.by !== "agent");
+}
 
-function needsDecision(runId: string, events: readonly { readonly event: RawEvent }[]): ErrorInfo {
-  const asked = events.findLast(({ event }) => event.type === "CutRequested")?.event.payload.calls;
-  const calls = Array.isArray(asked) && asked.length > 0 ? ` (${asked.join(", ")})` : "";
-  return {
-    code: "cut.needs_decision",
-    message: `an edit would repeat a completed call that has effects outside${calls}; revert the edit and run \`toren jobs resume ${runId}\`, or cancel the run`,
-  };
+const textOf = (input: Json): string => (typeof input === "string" ? input : JSON.stringify(input));
+
+/** What to do about it stands in the line itself: whoever reads it may have nothing else before them. */
+function reasonOf(
+  run: RunRow,
+  streams: readonly StreamRow[],
+  cuts: readonly WaitingCut[],
+  approvals: readonly PendingApproval[],
+): string | null {
+  if (run.error !== null) return `${run.error.code}: ${run.error.message}`;
+  if (run.endedAt !== null) return null;
+  const stepped = streams.find((s) => s.problem !== null);
+  if (stepped?.problem) return `${stepped.streamId}: ${stepped.problem.code}: ${stepped.problem.message}`;
+  const [cut] = cuts;
+  if (cut !== undefined) return cutReason(run.runId, cut);
+  const open = approvals.filter((a) => a.decided === null);
+  if (open.length > 0) return approvalReason(run.runId, open);
+  if (run.status !== "awaitingInput") return null;
+  return `waits for its user: \`toren jobs send ${run.runId} TEXT\` or \`toren chat --run ${run.runId}\``;
+}
+
+function cutReason(runId: string, { stream, reason, calls }: WaitingCut): string {
+  const named = calls.length === 0 ? "" : ` (${calls.join(", ")})`;
+  const keep = stream === "run" ? "" : " to repeat it, or `--keep` to go on from what is recorded";
+  return `${stream}: cut.needs_decision: an edit (${reason}) would repeat a completed call that has effects outside${named}; decide with \`toren jobs resume ${runId} --rerun\`${keep}; or revert the edit and run \`toren jobs resume ${runId}\``;
+}
+
+const REASON_ARGS_CHARS = 200;
+
+function approvalReason(runId: string, open: readonly PendingApproval[]): string {
+  const [first, ...others] = open;
+  const args = JSON.stringify(first?.args ?? null);
+  const shown = args.length <= REASON_ARGS_CHARS ? args : `${args.slice(0, REASON_ARGS_CHARS).toWellFormed()}…`;
+  const what =
+    others.length === 0
+      ? `${first?.tool} ${shown} waits for approval`
+      : `${open.length} calls wait for approval (${open.map((a) => `${a.toolUseId} ${a.tool}`).join(", ")})`;
+  const call = others.length === 0 ? "" : " --call ID";
+  return `${what}: \`toren jobs approve ${runId}${call}\` or \`toren jobs deny ${runId}${call}\``;
 }

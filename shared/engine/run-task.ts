@@ -3,20 +3,20 @@
 import type { ErrorInfo } from "../core/errors.ts";
 import { inboxCursor, parseTaskEvents, type Recorded, type TaskEvent } from "../core/events.ts";
 import { DEFER_MS } from "../core/limits.ts";
-import { type Header, headerOf } from "../core/task/header.ts";
-import { nextAction } from "../core/task/loop.ts";
-import { replay } from "../core/task/replay.ts";
+import { headerOf } from "../core/task/header.ts";
+import { type Action, nextAction } from "../core/task/loop.ts";
+import { type Replayed, replay } from "../core/task/replay.ts";
 import type { Deployed } from "../ports/agents.ts";
-import type { Hint } from "../ports/queue.ts";
 import type { Lease, TaskSpec } from "../ports/store.ts";
-import { cutRequest } from "./cut-request.ts";
+import { cutRequest, isCutAsked, mayCut } from "./cut-request.ts";
 import { cutsByThisGeneration, stormProblem } from "./cut-storm.ts";
 import type { Circumstances, EngineDeps, Worked } from "./deps.ts";
-import { streamOf } from "./hints.ts";
+import { nudge, streamOf } from "./hints.ts";
 import { keepHeader } from "./request-headers.ts";
 import { isHeld, type Standing, standingAfter, standingOf } from "./standing.ts";
 import { createStreamWriter, giveUp, type StreamWriter } from "./stream-writer.ts";
-import { giveBack, leaveToNewer, stepBack, takeStream } from "./take-stream.ts";
+import { giveBack, leaveToNewer, readOrGiveBack, stepBack, takeStream } from "./take-stream.ts";
+import { absorbed } from "./task-facts.ts";
 import { askStep, toolStep } from "./task-steps.ts";
 import {
   checkOf,
@@ -26,22 +26,22 @@ import {
   handOver,
   mustHandOver,
   park,
+  type TaskHint,
   type TaskWork,
   taskWork,
 } from "./task-work.ts";
 
 /** Works on a task. Every outcome acknowledges the hint. @throws TorenError `database.unavailable`: the hint comes again. */
-export async function runTask(
-  deps: EngineDeps,
-  hint: Hint & { readonly taskId: string },
-  at: Circumstances,
-): Promise<Worked> {
+export async function runTask(deps: EngineDeps, hint: TaskHint, at: Circumstances): Promise<Worked> {
   const taken = await takeStream(deps, hint, at);
   if (taken.type === "not") return taken.worked;
   const { lease, deployed } = taken;
   const stream = streamOf(hint);
-  const [raw, spec] = await Promise.all([deps.store.streams.read(stream, 0), deps.store.tasks.spec(stream)]);
-  if (spec === null) return "missing";
+  if (taken.crashLoop !== null) return await endUnread(deps, hint, lease, taken.crashLoop);
+  const [raw, spec] = await readOrGiveBack(deps, lease, () =>
+    Promise.all([deps.store.streams.read(stream, 0), deps.store.tasks.spec(stream)]),
+  );
+  if (spec === null) return await endUnread(deps, hint, lease, NO_SPEC);
   const parsed = parseTaskEvents(raw);
   if (!parsed.ok) return await leaveToNewer(deps, hint, lease, parsed);
   const writer = createStreamWriter(deps, lease, lease.head, inboxCursor(raw));
@@ -52,7 +52,6 @@ export async function runTask(
       spec,
       log: parsed.events,
       writer,
-      crashLoop: taken.crashLoop,
     });
   } catch (thrown) {
     return await giveUp(thrown, writer, (error) => endFailed(deps, hint, writer, error));
@@ -67,138 +66,135 @@ interface Found {
   readonly spec: TaskSpec;
   readonly log: readonly Recorded<TaskEvent>[];
   readonly writer: StreamWriter;
-  readonly crashLoop: ErrorInfo | null;
+}
+
+const NO_SPEC: ErrorInfo = { code: "bug", message: "The task has a stream, and nothing says what it is to do." };
+
+/** Its log may be what kills the worker: a stream that is given up is ended without a look into it. */
+async function endUnread(deps: EngineDeps, hint: TaskHint, lease: Lease, error: ErrorInfo): Promise<Worked> {
+  const writer = createStreamWriter(deps, lease, lease.head, lease.inboxSeq);
+  try {
+    return await endFailed(deps, hint, writer, error);
+  } catch (thrown) {
+    return await giveUp(thrown, writer, (again) => endFailed(deps, hint, writer, again));
+  } finally {
+    writer.close();
+  }
 }
 
 /** From the log to a live loop: the one place where a cut is decided (I6, I6b, I7). */
-async function resume(
-  deps: EngineDeps,
-  hint: Hint & { readonly taskId: string },
-  at: Circumstances,
-  found: Found,
-): Promise<Worked> {
-  const { deployed, spec, writer } = found;
+async function resume(deps: EngineDeps, hint: TaskHint, at: Circumstances, found: Found): Promise<Worked> {
+  const { deployed, spec, writer, lease } = found;
   const role = deployed.agent.roles.get(spec.role);
-  if (found.crashLoop !== null) return await endFailed(deps, hint, writer, found.crashLoop);
   if (role === undefined) {
     const known = [...deployed.agent.roles.keys()].join(", ");
-    return await endFailed(deps, hint, writer, {
-      code: "role.unknown",
-      message: `The agent has no role "${spec.role}"; its roles are: ${known}.`,
-    });
+    const message = `The agent has no role "${spec.role}"; its roles are: ${known}.`;
+    return await endFailed(deps, hint, writer, { code: "role.unknown", message });
   }
-  const header = headerOf(role);
-  const check = checkOf(role);
-  let log = found.log;
-  let standing = await standingOf(deps.store.streams, found.lease.stream, log, writer.absorbed);
-  let replayed = replay(header, check, spec.input, log);
+  const log: Recorded<TaskEvent>[] = [...found.log];
+  const note = (event: TaskEvent): void =>
+    void log.push({ ...event, seq: writer.buffer(event), recordedAt: lease.now });
+  let standing = await standingOf(deps.store.streams, lease.stream, log, writer.absorbed);
+  for (const item of await writer.facts()) {
+    standing = standingAfter(standing, item.fact);
+    const heard = absorbed(item, { session: spec.session, cutAsked: isCutAsked(log) });
+    if (heard.type === "cancel") return await endCancelled(deps, hint, writer, heard.inboxSeq, heard.error);
+    note(heard.event);
+  }
+  const header = headerOf(role, spec.session);
+  const read = (): Replayed => replay(header, checkOf(role), spec.input, log, spec.session);
+  let replayed = read();
   if (replayed.type === "mismatch") {
-    const told = await takeFacts(deps, hint, writer, standing); // before anything waits: a task that needs a decision hears a cancel too
-    if (told.ended !== null) return told.ended;
-    standing = told.standing;
-    const refused = await refuseCut(deps, hint, found, replayed);
+    const refused = await refuseCut(deps, hint, { ...found, log }, replayed);
     if (refused !== null) return refused;
-    const cut = {
+    note({
       type: "StreamInvalidated",
       fromSeq: replayed.fromSeq,
       reason: replayed.reason,
       generation: deployed.generation,
-    } as const;
-    log = [...log, { ...cut, seq: writer.buffer(cut), recordedAt: found.lease.now }];
-    replayed = replay(header, check, spec.input, log);
+    });
+    replayed = read();
     if (replayed.type === "mismatch") throw new Error(`a cut left a contradiction: ${replayed.reason}`);
   }
-  return await loop(taskWork(deps, hint, at, found, role, replayed.state), header, log, standing);
+  return await loop(taskWork(deps, hint, at, found, role, replayed.state), log, standing);
 }
-
-/** Takes in what the inbox holds (I3): a cancel ends the task, the others say whether it is held. */
-async function takeFacts(
-  deps: EngineDeps,
-  hint: Hint,
-  writer: StreamWriter,
-  before: Standing,
-): Promise<{ readonly ended: Worked | null; readonly standing: Standing }> {
-  let standing = before;
-  for (const { seq, fact } of await writer.facts()) {
-    if (fact.kind === "cancel") {
-      const ended = await endCancelled(deps, hint, writer, seq, { code: fact.code, message: fact.reason });
-      return { ended, standing };
-    }
-    standing = standingAfter(standing, fact);
-    writer.buffer({ type: "FactIgnored", inboxSeq: seq, reason: REASONS[fact.kind] });
-  }
-  return { ended: null, standing };
-}
-
-const REASONS = { hold: "its plan was cut", claim: "claimed by a plan", wave: "concerns no task" } as const;
 
 /** Null: the cut may be made. */
 async function refuseCut(
   deps: EngineDeps,
-  hint: Hint,
+  hint: TaskHint,
   found: Found,
-  cut: { fromSeq: number; reason: string; calls: readonly string[] },
+  cut: Replayed & { type: "mismatch" },
 ): Promise<Worked | null> {
   const { log, writer, deployed } = found;
-  if (cut.calls.length > 0) {
-    const request = cutRequest(log, cut, deployed.generation, cut.calls);
+  const { fromSeq, reason } = cut;
+  const { generation } = deployed;
+  if (cut.calls.length > 0 && !mayCut(log, fromSeq, generation)) {
+    const request = cutRequest(log, cut, generation, cut.calls);
     if (request !== null) writer.buffer({ ...request });
-    return await park(deps, hint, writer, "cut");
+    const parked = await park({ deps, hint, writer }, "cut");
+    if (parked !== null) return parked;
+    await writer.flush({ type: "release", afterMs: 0 }); // a fact came: perhaps the decision
+    await nudge(deps, [hint]);
+    return "handedOver";
   }
-  if (cutsByThisGeneration(log, deployed.generation, found.lease.now) === null) return null;
+  if (cutsByThisGeneration(log, generation, found.lease.now) === null) return null;
   await giveBack(deps, found.lease, DEFER_MS);
-  await stepBack(deps, hint, stormProblem(cut.reason));
+  await stepBack(deps, hint, stormProblem(reason));
   return "deferred";
 }
 
-async function loop(
-  work: TaskWork,
-  header: Header,
-  log: readonly Recorded<TaskEvent>[],
-  before: Standing,
-): Promise<Worked> {
-  const { deps, hint, writer, state } = work;
+async function loop(work: TaskWork, log: Recorded<TaskEvent>[], before: Standing): Promise<Worked> {
+  const { writer, state, role, spec } = work;
+  const { header } = state;
+  const attempt = log.filter((e) => e.type === "TaskStarted").length + 1;
   let standing = before;
   let announced = false;
   for (;;) {
-    const told = await takeFacts(deps, hint, writer, standing);
-    if (told.ended !== null) return told.ended;
-    standing = told.standing;
+    if (spec.session) writer.expect(); // somebody may want to steer: one small read a step
+    for (const item of await writer.facts()) {
+      const heard = absorbed(item, { session: spec.session, cutAsked: false });
+      if (heard.type === "cancel") return await endCancelled(work.deps, work.hint, writer, heard.inboxSeq, heard.error);
+      standing = standingAfter(standing, item.fact);
+      work.record(heard.event);
+    }
     if (isHeld(standing)) {
-      const worked = await park(deps, hint, writer, "claim");
-      if (worked === "parked") return worked;
+      const parked = await park(work, "claim");
+      if (parked !== null) return parked;
       continue; // a fact came: perhaps the claim
     }
-    const action = nextAction(state, { maxSteps: work.role.maxSteps, totalTokens: work.role.totalTokens });
+    const action = nextAction(state, { maxSteps: role.maxSteps, totalTokens: role.totalTokens });
     if ((action.type === "ask" || action.type === "tools") && mustHandOver(work)) return await handOver(work);
-    if (!announced) {
-      await keepHeader(deps.store.tasks, hint.agent, header);
-      const attempt = log.filter((e) => e.type === "TaskStarted").length + 1;
+    if (!announced && action.type !== "wait") {
+      await keepHeader(work.deps.store.tasks, work.hint.agent, header);
       work.record({ type: "TaskStarted", attempt, specDigest: header.digest, parts: { ...header.parts } });
       announced = true;
     }
-    switch (action.type) {
-      case "ask": {
-        const worked = await askStep(work, action);
-        if (worked !== null) return worked;
-        break;
-      }
-      case "tools": {
-        const worked = await toolStep(work, action);
-        if (worked !== null) return worked;
-        break;
-      }
-      case "complete":
-        writer.buffer({
-          type: "TaskCompleted",
-          result: action.result,
-          ...(action.truncated ? { truncated: true } : {}),
-        });
-        return await end(deps, hint, writer, { status: "completed", output: action.result });
-      case "fail":
-        return await work.fail(action.error);
-      case "ended":
-        return "terminal";
+    const worked = await carryOut(work, action);
+    if (worked !== null) return worked;
+  }
+}
+
+/** Null: the loop goes on. */
+async function carryOut(work: TaskWork, action: Action): Promise<Worked | null> {
+  switch (action.type) {
+    case "ask":
+      return await askStep(work, action);
+    case "tools":
+      return await toolStep(work, action);
+    case "show":
+      work.record({ type: "InputRequested", text: action.text });
+      return null; // messages that came meanwhile begin the next turn; else it waits
+    case "wait":
+      return await park(work, "input");
+    case "complete": {
+      const { result, truncated } = action;
+      work.writer.buffer({ type: "TaskCompleted", result, ...(truncated ? { truncated } : {}) });
+      return await end(work.deps, work.hint, work.writer, { status: "completed", output: result });
     }
+    case "fail":
+      return await work.fail(action.error);
+    case "ended":
+      return "terminal";
   }
 }

@@ -1,5 +1,6 @@
 // One advance of a run: absorb what finished, let the workflow go on, dispatch what is next; again while steps run here; then park or end.
 // The workflow is re-executed from the log each time (core/workflow/schedule.ts): nothing of it is kept between two rounds but running steps.
+import type { ErrorInfo } from "../core/errors.ts";
 import { inboxCursor, parseRunEvents } from "../core/events.ts";
 import type { Json } from "../core/json.ts";
 import { OPERATIONS_MAX, TOOL_TIMEOUT_MAX_MS } from "../core/limits.ts";
@@ -16,7 +17,7 @@ import { dueTimes, endRun, finish, handOver, mustHandOver, park } from "./let-go
 import { linkedTo } from "./linked-signal.ts";
 import { type Steps, startSteps, stepEnd } from "./run-steps.ts";
 import { createStreamWriter, giveUp } from "./stream-writer.ts";
-import { leaveToNewer, takeStream } from "./take-stream.ts";
+import { leaveToNewer, readOrGiveBack, type Taken, takeStream } from "./take-stream.ts";
 import { prepare, type TickWork, tickWork } from "./tick-work.ts";
 
 /** Ticks a run. Every outcome acknowledges the hint. @throws TorenError `database.unavailable`: the hint comes again. */
@@ -24,20 +25,39 @@ export async function runTick(deps: EngineDeps, hint: Hint, at: Circumstances): 
   const taken = await takeStream(deps, hint, at);
   if (taken.type === "not") return taken.worked;
   const { lease, deployed } = taken;
-  const raw = await deps.store.streams.read(streamOf(hint), 0);
+  if (taken.crashLoop !== null) return await endUnread(deps, hint, at, taken, taken.crashLoop);
+  const raw = await readOrGiveBack(deps, lease, () => deps.store.streams.read(streamOf(hint), 0));
   const parsed = parseRunEvents(raw);
   if (!parsed.ok) return await leaveToNewer(deps, hint, lease, parsed);
   const writer = createStreamWriter(deps, lease, lease.head, inboxCursor(raw));
   const clock = { now: lease.now };
   const work = tickWork(deps, hint, at, deployed, writer, parsed.events, clock);
   try {
-    if (taken.crashLoop !== null) return await endRun(work, { type: "RunFailed", error: taken.crashLoop });
     const prepared = prepare(work);
     return prepared.ok
       ? await rounds(work, prepared.execution, clock)
       : await endRun(work, { type: "RunFailed", error: prepared.error });
   } catch (thrown) {
     return await giveUp(thrown, writer, (error) => endRun(work, { type: "RunFailed", error }));
+  } finally {
+    writer.close();
+  }
+}
+
+/** Its log may be what kills the worker: a stream that is given up is ended without a look into it. */
+async function endUnread(
+  deps: EngineDeps,
+  hint: Hint,
+  at: Circumstances,
+  { lease, deployed }: Taken & { type: "taken" },
+  error: ErrorInfo,
+): Promise<Worked> {
+  const writer = createStreamWriter(deps, lease, lease.head, lease.inboxSeq);
+  const work = tickWork(deps, hint, at, deployed, writer, [], { now: lease.now });
+  try {
+    return await endRun(work, { type: "RunFailed", error });
+  } catch (thrown) {
+    return await giveUp(thrown, writer, (again) => endRun(work, { type: "RunFailed", error: again }));
   } finally {
     writer.close();
   }
@@ -62,15 +82,16 @@ async function rounds(work: TickWork, execution: Execution<Json>, clock: { now: 
     if (outcome.type === "completed" || outcome.type === "failed") return await finish(work, outcome);
     if (outcome.type === "cut") throw new Error("a cut is never the last word of an advance");
     complete = await dispatch(work, waves);
-    startSteps(deps, outcome.steps, steps, clock.now, writer.interrupt);
+    const leaving = mustHandOver(work); // no step is begun by a worker, or by code, on its way out
+    if (!leaving) startSteps(deps, outcome.steps, steps, clock.now, writer.interrupt);
     if (complete.length > 0) continue;
     if (steps.running.size > 0 || steps.finished.length > 0) await stirred(work, outcome, steps);
+    else if (leaving && outcome.steps.some((s) => (s.retryAt ?? 0) <= clock.now)) return await handOver(work);
     else {
       if (outcome.foreign()) return await endRun(work, { type: "RunFailed", error: FOREIGN_AWAIT });
       const worked = await park(work, outcome);
       if (worked !== null) return worked;
     }
-    if (steps.running.size === 0 && steps.finished.length === 0 && mustHandOver(work)) return await handOver(work);
     clock.now = await deps.store.streams.now();
   }
 }

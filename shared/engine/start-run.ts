@@ -34,6 +34,7 @@ export async function startRun(deps: EngineDeps, request: StartRequest): Promise
     agent: request.agent,
     runId: deps.uuid(),
     process: request.process ?? "main",
+    mode: deployed.agent.processes.get(request.process ?? "main")?.kind === "session" ? "session" : "task",
     input: request.input,
     generation: deployed.generation,
     codeHash: deployed.agent.codeHash,

@@ -32,6 +32,8 @@ export interface StreamWriter {
   plan(waves: Plan["waves"]): Promise<Planned & { type: "ok" }>;
   /** Facts that nobody has absorbed yet, in the order of their commits. The caller buffers an event with `inboxSeq` for each. */
   facts(): Promise<InboxItem[]>;
+  /** The next `facts` looks, whatever was heard: the writer has told its own stream something. */
+  expect(): void;
   /** Resolves when a fact waits that nobody has absorbed, or the writer is interrupted. */
   heard(): Promise<void>;
   /** Facts absorbed by what was buffered so far: what a park is conditional on (I10). */
@@ -64,7 +66,11 @@ export function createStreamWriter(deps: EngineDeps, lease: Lease, head: number,
   const written = <T extends { readonly type: "ok"; readonly head: number; readonly inboxSeq: number }>(
     answer: T | { readonly type: "conflict" },
   ): T => {
-    if (answer.type === "conflict") throw new LeaseLost();
+    if (answer.type === "conflict") {
+      lost = true;
+      interrupt.abort(); // tools that still run have nobody to report to
+      throw new LeaseLost();
+    }
     head = answer.head;
     inbox.reached(answer.inboxSeq);
     return answer;
@@ -100,6 +106,7 @@ export function createStreamWriter(deps: EngineDeps, lease: Lease, head: number,
       return await inbox.waiting();
     },
     heard: inbox.heard,
+    expect: inbox.expect,
     drop: () => {
       buffered = [];
     },
@@ -123,7 +130,9 @@ export async function giveUp(
   try {
     writer.drop();
     if (thrown instanceof TorenError && thrown.code === "payload.too_large") return await end(thrown.info);
-    await writer.flush({ type: "release", afterMs: GRACE_MS, keepAttempts: true });
+    // An outage is nobody's death: six of them must not look like a crash loop.
+    const keepAttempts = !(thrown instanceof TorenError && thrown.code === "database.unavailable");
+    await writer.flush({ type: "release", afterMs: GRACE_MS, keepAttempts });
   } catch (again) {
     if (again instanceof LeaseLost) return "lost";
     // the lease runs out by itself

@@ -1,8 +1,8 @@
 // How a worker comes to write a stream, or leaves it alone: leases (I2), generations (I7), crash loops (from three deaths on alone, after
 // three deaths alone it fails).
 
-import type { ErrorInfo } from "../core/errors.ts";
-import { CRASHES_ALONE_MAX, CRASHES_BEFORE_SOLO, DEFER_MS } from "../core/limits.ts";
+import { type ErrorInfo, TorenError } from "../core/errors.ts";
+import { CRASHES_ALONE_MAX, CRASHES_BEFORE_SOLO, DEFER_MS, GRACE_MS } from "../core/limits.ts";
 import type { Deployed } from "../ports/agents.ts";
 import type { Hint } from "../ports/queue.ts";
 import type { Lease } from "../ports/store.ts";
@@ -69,6 +69,17 @@ export async function giveBack(deps: EngineDeps, lease: Lease, afterMs: number, 
     next: { type: "release", afterMs, keepAttempts: crashing },
     progress: false,
   });
+}
+
+/** A first look at a stream just taken. If it fails the lease is let go of: the hint comes again long before it would run out. */
+export async function readOrGiveBack<T>(deps: EngineDeps, lease: Lease, read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (thrown) {
+    const outage = thrown instanceof TorenError && thrown.code === "database.unavailable";
+    await giveBack(deps, lease, GRACE_MS, !outage).catch(() => {}); // then it runs out by itself
+    throw thrown;
+  }
 }
 
 /** Not this worker's to touch: says why, acknowledges, and sends the hint on (never a nack, which would burn the receive count). */

@@ -1,21 +1,36 @@
 // The two kinds of step a task takes: asking the model, and running the tools that it called for. Both answer null to go on with the loop.
 import type { ErrorInfo } from "../core/errors.ts";
 import type { Json } from "../core/json.ts";
-import { MODEL_TRIES, TOOL_CALLS_PER_ANSWER_MAX } from "../core/limits.ts";
+import {
+  MODEL_FAILURES_MAX,
+  MODEL_TRIES,
+  MODEL_WAIT_IN_PROCESS_MS,
+  TOOL_CALLS_PER_ANSWER_MAX,
+} from "../core/limits.ts";
 import { normalise } from "../core/task/history.ts";
 import type { Action } from "../core/task/loop.ts";
-import { type Call, idempotencyKey } from "../core/task/replay.ts";
-import { badArguments, callWasCut, malformedArguments, tooManyCalls, unknownTool } from "../core/task/texts.ts";
+import { type Call, idempotencyKey } from "../core/task/state.ts";
+import {
+  badArguments,
+  callDenied,
+  callWasCut,
+  malformedArguments,
+  tooManyCalls,
+  unknownTool,
+} from "../core/task/texts.ts";
 import type { ToolDefinition } from "../ports/agents.ts";
 import type { Worked } from "./deps.ts";
 import { toolFiles } from "./file-texts.ts";
+import { linkedTo } from "./linked-signal.ts";
 import { askModel, backoffMs } from "./model-call.ts";
 import { LeaseLost } from "./stream-writer.ts";
-import type { TaskWork } from "./task-work.ts";
+import { approvalOf, waitForApproval } from "./task-approvals.ts";
+import { mustHandOver, park, type TaskWork } from "./task-work.ts";
 import { callTool } from "./tool-call.ts";
 
 export async function askStep(work: TaskWork, action: Action & { type: "ask" }): Promise<Worked | null> {
   const { deps, writer, role, state } = work;
+  if (state.retryAt !== null && state.retryAt > writer.lease.now) return await park(work, "retry", state.retryAt); // nudged too early
   for (let tries = 1; ; tries++) {
     work.record({
       type: "LlmCallStarted",
@@ -33,10 +48,21 @@ export async function askStep(work: TaskWork, action: Action & { type: "ask" }):
       return null; // flushed with what comes next: its tools' starts, or the end
     }
     const { error, retryable } = asked.failure;
+    if (!retryable || state.failures + 1 >= MODEL_FAILURES_MAX) {
+      work.record({ type: "LlmCallFailed", stepId: action.stepId, error });
+      return await work.fail(error);
+    }
+    const waitMs = backoffMs(asked.failure, state.failures + 1, deps.random());
+    if (tries >= MODEL_TRIES || waitMs > MODEL_WAIT_IN_PROCESS_MS) {
+      const retryAt = Math.ceil((await deps.store.streams.now()) + waitMs);
+      work.record({ type: "LlmCallFailed", stepId: action.stepId, error, retryAt });
+      return await park(work, "retry", retryAt); // an outage costs no compute
+    }
     work.record({ type: "LlmCallFailed", stepId: action.stepId, error });
-    if (!retryable || tries >= MODEL_TRIES) return await work.fail(error);
-    await deps.sleep(backoffMs(asked.failure, tries, deps.random()), writer.interrupt);
-    if (writer.interrupt.aborted) return null;
+    const wait = linkedTo(writer.interrupt, work.at.stop); // a worker that stops doesn't sleep on
+    await deps.sleep(waitMs, wait.signal);
+    wait.abort();
+    if (writer.interrupt.aborted || mustHandOver(work)) return null;
   }
 }
 
@@ -48,39 +74,36 @@ interface Running {
 
 export async function toolStep(work: TaskWork, action: Action & { type: "tools" }): Promise<Worked | null> {
   const { writer } = work;
+  const { stepId } = action;
   const running: Running[] = [];
-  for (const [i, call] of action.calls.entries()) {
-    const checked = checkCall(work, call, i);
-    if ("refused" in checked) {
-      work.record({
-        type: "ToolCallCompleted",
-        stepId: action.stepId,
-        toolUseId: call.use.id,
-        result: checked.refused,
-        isError: true,
-      });
-    } else if (call.started !== null) {
+  const waiting: Call[] = [];
+  const answer = (call: Call, text: string): void =>
+    work.record({ type: "ToolCallCompleted", stepId, toolUseId: call.use.id, result: text, isError: true });
+  for (const call of action.calls) {
+    const checked = checkCall(work, call);
+    if ("refused" in checked) answer(call, checked.refused);
+    else if (call.started !== null) {
       const failure = unknownOutcome(work, call);
       if (failure !== null) return await work.fail(failure);
       running.push({ call, tool: checked.tool, idempotencyKey: call.started.idempotencyKey });
-    } else
-      running.push({ call, tool: checked.tool, idempotencyKey: startCall(work, action.stepId, call, checked.tool) });
+    } else {
+      const approval = await approvalOf(work, stepId, call, checked.tool);
+      if (approval.type === "waiting") waiting.push(call);
+      else if (approval.type === "denied") answer(call, callDenied(approval.by, approval.comment));
+      else running.push({ call, tool: checked.tool, idempotencyKey: startCall(work, stepId, call, checked.tool) });
+    }
   }
-  if (running.length === 0) return null;
-  await writer.flush(); // the answer and its calls' starts: one append (I4)
-  await runAll(work, action.stepId, running);
+  if (running.length === 0) return waiting.length === 0 ? null : await waitForApproval(work, waiting);
+  await writer.flush(); // the answer, what is asked of people, and its calls' starts: one append (I4)
+  await runAll(work, stepId, running);
   return null;
 }
 
 /** What keeps a call from being run: its answer is an error for the model, and no ToolCallStarted stands before it. */
-function checkCall(
-  work: TaskWork,
-  call: Call,
-  place: number,
-): { readonly refused: string } | { readonly tool: ToolDefinition } {
+function checkCall(work: TaskWork, call: Call): { readonly refused: string } | { readonly tool: ToolDefinition } {
   const { use } = call;
   const tool = work.role.tools.find((t) => t.name === use.name);
-  if (place >= TOOL_CALLS_PER_ANSWER_MAX) return { refused: tooManyCalls(TOOL_CALLS_PER_ANSWER_MAX) };
+  if (call.place >= TOOL_CALLS_PER_ANSWER_MAX) return { refused: tooManyCalls(TOOL_CALLS_PER_ANSWER_MAX) };
   if (call.cut) return { refused: callWasCut() };
   if (use.malformed !== undefined) return { refused: malformedArguments() };
   if (tool === undefined)

@@ -3,21 +3,24 @@ import type { ErrorInfo } from "../core/errors.ts";
 import type { TaskEvent } from "../core/events.ts";
 import { STEP_RESERVE_MS } from "../core/limits.ts";
 import { type OutputCheck, outputCheck } from "../core/task/output.ts";
-import { apply, type TaskState } from "../core/task/replay.ts";
+import { apply, type TaskState } from "../core/task/state.ts";
 import type { Deployed, RoleDefinition } from "../ports/agents.ts";
 import type { Hint } from "../ports/queue.ts";
-import type { Outcome } from "../ports/store.ts";
+import type { Outcome, TaskSpec, Wait } from "../ports/store.ts";
 import type { Circumstances, EngineDeps, Worked } from "./deps.ts";
-import { nudge } from "./hints.ts";
+import { nudge, nudgeAt } from "./hints.ts";
 import type { StreamWriter } from "./stream-writer.ts";
+
+export type TaskHint = Hint & { readonly taskId: string };
 
 /** What the steps of one task share. */
 export interface TaskWork {
   readonly deps: EngineDeps;
-  readonly hint: Hint & { readonly taskId: string };
+  readonly hint: TaskHint;
   readonly at: Circumstances;
   readonly deployed: Deployed;
   readonly role: RoleDefinition;
+  readonly spec: TaskSpec;
   readonly writer: StreamWriter;
   readonly state: TaskState;
   /** Buffers the event, and folds it: the state is always what the log will say. */
@@ -27,24 +30,24 @@ export interface TaskWork {
 
 export function taskWork(
   deps: EngineDeps,
-  hint: Hint & { readonly taskId: string },
+  hint: TaskHint,
   at: Circumstances,
-  found: { readonly writer: StreamWriter; readonly deployed: Deployed },
+  found: { readonly writer: StreamWriter; readonly deployed: Deployed; readonly spec: TaskSpec },
   role: RoleDefinition,
   state: TaskState,
 ): TaskWork {
-  const { writer, deployed } = found;
+  const { writer, deployed, spec } = found;
   return {
     deps,
     hint,
     at,
     deployed,
     role,
+    spec,
     writer,
     state,
     record: (event) => {
-      writer.buffer(event);
-      apply(state, event);
+      apply(state, event, writer.buffer(event));
     },
     fail: (error) => endFailed(deps, hint, writer, error),
   };
@@ -71,14 +74,16 @@ export async function handOver(work: TaskWork): Promise<Worked> {
   return "handedOver";
 }
 
-export async function park(deps: EngineDeps, hint: Hint, writer: StreamWriter, wait: "cut" | "claim"): Promise<Worked> {
-  const { status } = await writer.flush({ type: "park", absorbed: writer.absorbed, wait, wakeAt: null });
-  if (status === "running" && wait === "cut") {
-    await writer.flush({ type: "release", afterMs: 0 });
-    await nudge(deps, [hint]);
-    return "handedOver";
-  }
-  return status === "running" ? "handedOver" : "parked";
+/** Null: the park was refused, because a fact came that nobody has absorbed: go on (I10). */
+export async function park(
+  { deps, hint, writer }: Pick<TaskWork, "deps" | "hint" | "writer">,
+  wait: Wait,
+  wakeAt: number | null = null,
+): Promise<Worked | null> {
+  const { status } = await writer.flush({ type: "park", absorbed: writer.absorbed, wait, wakeAt });
+  if (status === "running") return null;
+  if (wakeAt !== null) await nudgeAt(deps, hint, wakeAt, writer.lease.now);
+  return "parked";
 }
 
 export async function end(deps: EngineDeps, hint: Hint, writer: StreamWriter, outcome: Outcome): Promise<Worked> {

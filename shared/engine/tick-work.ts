@@ -35,7 +35,7 @@ export function tickWork(
   log: Recorded<RunEvent>[],
   clock: { now: number },
 ): TickWork {
-  let folded: { readonly length: number; readonly history: RunHistory } | undefined;
+  let folded: { readonly last: unknown; readonly length: number; readonly history: RunHistory } | undefined;
   return {
     deps,
     hint,
@@ -45,7 +45,9 @@ export function tickWork(
     log,
     now: () => clock.now,
     history: () => {
-      if (folded?.length !== log.length) folded = { length: log.length, history: foldRun(log) };
+      const last = log.at(-1); // by identity: a refused cut takes events off again, and others come in their place
+      if (folded === undefined || folded.last !== last || folded.length !== log.length)
+        folded = { last, length: log.length, history: foldRun(log) };
       return folded.history;
     },
     record: (event) => {
@@ -83,7 +85,7 @@ export function prepare(work: TickWork): Prepared {
     };
   }
   const { runId } = work.hint;
-  if (process.kind === "role") {
+  if (process.kind !== "workflow") {
     const { role } = process;
     return {
       ok: true,

@@ -1,8 +1,7 @@
 // GET /agents: what this server serves.
-import type { Context } from "hono";
-import type { HttpDeps } from "./deps.ts";
+import type { HttpContext, HttpDeps } from "./deps.ts";
 
-export async function listAgents(c: Context, deps: HttpDeps): Promise<Response> {
+export async function listAgents(c: HttpContext, deps: HttpDeps): Promise<Response> {
   const agents = deps.agents.names().flatMap((name) => {
     const deployed = deps.agents.get(name);
     if (deployed === null) return [];
@@ -12,6 +11,7 @@ export async function listAgents(c: Context, deps: HttpDeps): Promise<Response> 
       description: agent.description,
       generation,
       processes: [...agent.processes.keys()],
+      sessions: [...agent.processes].flatMap(([process, { kind }]) => (kind === "session" ? [process] : [])),
       roles: [...agent.roles.values()].map((role) => ({
         name: role.name,
         model: role.model,

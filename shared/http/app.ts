@@ -1,13 +1,14 @@
 // The HTTP API: the same app on a laptop and behind API Gateway. Only web standards here, and every link is relative, so it works under a stage path.
-import { type Context, Hono, type MiddlewareHandler } from "hono";
+import { Hono, type MiddlewareHandler } from "hono";
 import { messageOf, TorenError } from "../core/errors.ts";
 import { listAgents } from "./agents.ts";
 import { bearer, isKey } from "./auth.ts";
-import type { HttpDeps } from "./deps.ts";
+import type { HttpContext, HttpDeps, HttpEnv } from "./deps.ts";
 import { addFile } from "./files.ts";
 import { openApi } from "./openapi.ts";
 import { problemOfThrown, problemResponse } from "./problems.ts";
-import { cancelRun, createRun, getRun, listRuns, resumeRun, runEvents } from "./runs.ts";
+import { cancelRun, createRun, getRun, listRuns, runEvents } from "./runs.ts";
+import { decideApproval, resumeRun, sendMessage } from "./speak.ts";
 
 export interface AppOptions {
   /** The stage's path where the host leaves it in the request's, as in `/prod`. Default: none. */
@@ -15,7 +16,7 @@ export interface AppOptions {
 }
 
 /** A route's work: plain functions of the request and its dependencies. */
-export type Route = (c: Context, deps: HttpDeps) => Promise<Response>;
+export type Route = (c: HttpContext, deps: HttpDeps) => Promise<Response>;
 
 export interface RouteEntry {
   readonly method: "GET" | "POST";
@@ -35,12 +36,14 @@ export const ROUTES: readonly RouteEntry[] = [
   { method: "GET", path: "/runs", handle: listRuns },
   { method: "GET", path: "/runs/{runId}", handle: getRun },
   { method: "GET", path: "/runs/{runId}/events", handle: runEvents },
+  { method: "POST", path: "/runs/{runId}/approvals", handle: decideApproval },
+  { method: "POST", path: "/runs/{runId}/messages", handle: sendMessage },
   { method: "POST", path: "/runs/{runId}/cancel", handle: cancelRun },
   { method: "POST", path: "/runs/{runId}/resume", handle: resumeRun },
 ];
 
-export function createApp(deps: HttpDeps, options: AppOptions = {}): Hono {
-  const app = new Hono().basePath(options.basePath ?? "/");
+export function createApp(deps: HttpDeps, options: AppOptions = {}): Hono<HttpEnv> {
+  const app = new Hono<HttpEnv>().basePath(options.basePath ?? "/");
   const open = ROUTES.filter((r) => r.open === true);
   for (const route of open) app.on(route.method, honoPath(route.path), (c) => route.handle(c, deps));
   // Whatever comes after this line needs a key, unknown paths too: who has none learns nothing of what there is.
@@ -60,10 +63,10 @@ export function createApp(deps: HttpDeps, options: AppOptions = {}): Hono {
 
 const honoPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ":$1");
 
-const unknownRoute = (c: Context): string =>
+const unknownRoute = (c: HttpContext): string =>
   `There is no ${c.req.method} ${c.req.path} here. GET openapi.json describes the routes.`;
 
-function authenticated(deps: HttpDeps): MiddlewareHandler {
+function authenticated(deps: HttpDeps): MiddlewareHandler<HttpEnv> {
   return async (c, next) => {
     const header = c.req.header("authorization");
     const key = bearer(header);
@@ -73,7 +76,9 @@ function authenticated(deps: HttpDeps): MiddlewareHandler {
     }
     if (!isKey(key))
       throw new TorenError("auth.invalid", "This isn't a Toren key (its checksum is wrong). Was it copied whole?");
-    if (!(await deps.admits(key))) throw new TorenError("auth.invalid", "This key isn't known here.");
+    const name = await deps.admits(key);
+    if (name === null) throw new TorenError("auth.invalid", "This key isn't known here.");
+    c.set("keyName", name);
     await next();
   };
 }

@@ -1,11 +1,19 @@
 // What the routes need: the use cases bound to their engine, a few reads, and who may ask. Composed by local/compose.ts; on AWS by functions/aws.ts.
+import type { Context } from "hono";
 import type { Told } from "../engine/cancel-run.ts";
 import type { RunView } from "../engine/read-run.ts";
+import type { ApprovalDecision, Message, Spoken } from "../engine/speak-to-task.ts";
 import type { Started, StartRequest } from "../engine/start-run.ts";
 import type { Agents } from "../ports/agents.ts";
 import type { Files } from "../ports/files.ts";
 import type { Log } from "../ports/log.ts";
 import type { Store } from "../ports/store.ts";
+
+/** A request, with the name of the key that it came with. */
+export type HttpContext = Context<HttpEnv>;
+export interface HttpEnv {
+  Variables: { keyName: string };
+}
 
 export interface RunRef {
   readonly agent: string;
@@ -16,6 +24,9 @@ export interface UseCases {
   startRun(request: StartRequest): Promise<Started>;
   cancelRun(request: RunRef & { readonly reason: string }): Promise<Told>;
   resumeRun(request: RunRef): Promise<Told>;
+  decideApproval(decision: ApprovalDecision): Promise<Spoken>;
+  decideCut(decision: RunRef & { readonly decision: "rerun" | "keep"; readonly by: string }): Promise<Spoken>;
+  sendMessage(message: Message): Promise<Spoken>;
   /** Null: no such run. */
   readRun(request: RunRef): Promise<RunView | null>;
 }
@@ -29,8 +40,8 @@ export interface HttpDeps {
   readonly agents: Agents;
   readonly files: Pick<Files, "add">;
   readonly log: Log;
-  /** Whether the key may use this installation. It has the form of a key; compare in constant time. */
-  admits(key: string): Promise<boolean>;
+  /** The name of a key that may use this installation; null: it may not. It has the form of a key; compare in constant time. */
+  admits(key: string): Promise<string | null>;
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /** Aborts when the server ends: readers that wait are answered with what there is. */
   readonly closing?: AbortSignal;

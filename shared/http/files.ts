@@ -1,9 +1,8 @@
 // POST /files: one file, as multipart/form-data (field `file`) or as it is with `?name=`.
-import type { Context } from "hono";
 import * as z from "zod";
 import { FILE_MAX_BYTES, FORM_OVERHEAD_BYTES } from "../core/limits.ts";
 import { check, readBytes, tooLarge } from "./body.ts";
-import type { HttpDeps } from "./deps.ts";
+import type { HttpContext, HttpDeps } from "./deps.ts";
 import { BadRequest } from "./problems.ts";
 
 const DEFAULT_TYPE = "application/octet-stream";
@@ -22,7 +21,7 @@ export const fileName = z
     message: "a relative name: no leading or doubled `/`, no `.` or `..` as a part",
   });
 
-export async function addFile(c: Context, deps: HttpDeps): Promise<Response> {
+export async function addFile(c: HttpContext, deps: HttpDeps): Promise<Response> {
   const upload = isForm(c.req.raw) ? await fromForm(c.req.raw) : await fromBody(c);
   const name = check(upload.name, fileName, "The file's name is wrong", "name");
   const info = await deps.files.add({ name, mediaType: upload.mediaType, content: upload.content });
@@ -38,7 +37,7 @@ interface Upload {
 const isForm = (request: Request): boolean =>
   (request.headers.get("content-type") ?? "").toLowerCase().startsWith("multipart/form-data");
 
-async function fromBody(c: Context): Promise<Upload> {
+async function fromBody(c: HttpContext): Promise<Upload> {
   const content = await readBytes(c.req.raw, FILE_MAX_BYTES);
   return { name: c.req.query("name"), mediaType: c.req.header("content-type") ?? DEFAULT_TYPE, content };
 }

@@ -5,6 +5,7 @@ import { EVENTS_WAIT_MAX_MS, FILE_MAX_BYTES, RUNS_PAGE, RUNS_PAGE_MAX } from "..
 import { STATUS } from "./problems.ts";
 import { RUN_STATUSES, run, runSummary } from "./run-json.ts";
 import { cancellation, newRun } from "./runs.ts";
+import { approval, message, resumption } from "./speak.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -67,6 +68,7 @@ const schemas: Readonly<Record<string, Schema>> = {
     description: text,
     generation: count,
     processes: list(text),
+    sessions: { ...list(text), description: "Those of the processes that are conversations." },
     roles: list(object({ name: text, model: text, tools: list(text), maxSteps: count })),
   }),
 };
@@ -185,6 +187,30 @@ const paths = {
       responses: responses({ "200": json(ref("EventsPage"), "A page.") }),
     },
   },
+  "/runs/{runId}/approvals": {
+    post: {
+      summary: "Allows a call that waits for a person, or denies it. The first decision holds.",
+      parameters: [runId],
+      requestBody: { required: true, content: { "application/json": { schema: body(approval) } } },
+      responses: responses({ "202": json(told, "It is decided.") }),
+    },
+  },
+  "/runs/{runId}/messages": {
+    post: {
+      summary: "Says something in a session, or closes it.",
+      parameters: [
+        runId,
+        {
+          name: "Idempotency-Key",
+          in: "header",
+          schema: text,
+          description: "Under the same key nothing is said twice.",
+        },
+      ],
+      requestBody: { required: true, content: { "application/json": { schema: body(message) } } },
+      responses: responses({ "202": json(told, "It is recorded; the answer comes in the run's `turns`.") }),
+    },
+  },
   "/runs/{runId}/cancel": {
     post: {
       summary: "Asks a run to stop. Idempotent while it lives.",
@@ -195,9 +221,10 @@ const paths = {
   },
   "/runs/{runId}/resume": {
     post: {
-      summary: "Nudges a run that should be going on.",
+      summary: "Decides about a cut that waits; without a decision, nudges a run that should be going on.",
       parameters: [runId],
-      responses: responses({ "202": json(told, "It has been nudged.") }),
+      requestBody: { content: { "application/json": { schema: body(resumption) } } },
+      responses: responses({ "202": json(told, "It is decided, or has been nudged.") }),
     },
   },
 };

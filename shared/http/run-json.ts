@@ -8,6 +8,8 @@ export const RUN_STATUSES = [
   "created",
   "running",
   "waitingCut",
+  "waitingApproval",
+  "awaitingInput",
   "waitingTimer",
   "waitingRetry",
   "completed",
@@ -38,6 +40,7 @@ export const runSummary = z.object({
   runId: z.string(),
   agent: z.string(),
   process: z.string(),
+  mode: z.enum(["task", "session"]),
   status: z.enum(RUN_STATUSES),
   error: error.nullable(),
   generation: count.meta({ description: "Of the agent's code that started it." }),
@@ -46,7 +49,10 @@ export const runSummary = z.object({
 });
 export type RunSummary = z.infer<typeof runSummary>;
 
-const wait = z.enum(["wave", "timer", "retry", "cut", "claim"]).nullable().meta({ description: "What it waits for." });
+const wait = z
+  .enum(["wave", "timer", "retry", "cut", "claim", "approval", "input"])
+  .nullable()
+  .meta({ description: "What it waits for." });
 const problem = error.nullable().meta({ description: "Why its writer last stepped back without writing." });
 
 const task = z.object({
@@ -61,12 +67,40 @@ const task = z.object({
 });
 export type TaskJson = z.infer<typeof task>;
 
+const decided = z.object({ granted: z.boolean(), by: z.string(), comment: z.string(), at: time });
+const approval = z.object({
+  call: z.string().meta({ description: "The call's id: what a decision names." }),
+  taskId: z.string(),
+  tool: z.string(),
+  args: json,
+  requestedAt: time,
+  expiresAt: time.nullable().meta({ description: "It is denied by then; null: it waits for ever." }),
+  decided: decided.nullable().meta({ description: "Null: it waits." }),
+});
+export type ApprovalJson = z.infer<typeof approval>;
+
+const turn = z.object({ by: z.enum(["user", "agent"]), text: z.string(), at: time });
+export type TurnJson = z.infer<typeof turn>;
+
+const cut = z.object({
+  stream: z.string().meta({ description: "`run`, or `task:<taskId>`." }),
+  reason: z.string().meta({ description: "What was edited." }),
+  calls: z.array(z.string()).meta({ description: "What would be done again." }),
+  requestedAt: time,
+});
+export type CutJson = z.infer<typeof cut>;
+
 export const run = runSummary.extend({
   input: json,
   output: json.nullable(),
   wait,
   problem,
   reason: z.string().nullable().meta({ description: "The first thing to look at, and what to do." }),
+  approvals: z.array(approval).meta({ description: "Calls that wait for a person, and decided ones; oldest first." }),
+  cuts: z.array(cut).meta({ description: "Cuts that wait for a decision, since they would repeat an effect." }),
+  turns: z.array(turn).nullable().meta({
+    description: "Of a session: its input, then answers and messages in order. Null: the run is no session.",
+  }),
   waves: z.array(z.object({ wave: z.int(), tasks: z.array(task) })),
   ...accounts,
 });
@@ -79,6 +113,7 @@ export const summaryJson = (row: RunOutline): RunSummary => ({
   runId: row.runId,
   agent: row.agent,
   process: row.process,
+  mode: row.mode,
   status: row.status,
   error: row.error,
   generation: row.generation,
@@ -97,7 +132,20 @@ export const runJson = (view: RunView): RunJson => ({
   costUsd: view.costUsd,
   simulated: view.simulated,
   receipt: view.receipt,
+  approvals: view.approvals.map(approvalJson),
+  cuts: view.cuts.map((c) => ({ ...c, calls: [...c.calls], requestedAt: rfc3339(c.requestedAt) })),
+  turns: view.turns?.map((said) => ({ ...said, at: rfc3339(said.at) })) ?? null,
   waves: view.waves.map((wave) => ({ wave: wave.wave, tasks: wave.tasks.map(taskJson) })),
+});
+
+const approvalJson = (a: RunView["approvals"][number]): ApprovalJson => ({
+  call: a.toolUseId,
+  taskId: a.taskId,
+  tool: a.tool,
+  args: a.args,
+  requestedAt: rfc3339(a.requestedAt),
+  expiresAt: a.expiresAt === null ? null : rfc3339(a.expiresAt),
+  decided: a.decided === null ? null : { ...a.decided, at: rfc3339(a.decided.at) },
 });
 
 const taskJson = (t: TaskView): TaskJson => ({

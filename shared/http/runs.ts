@@ -1,5 +1,4 @@
-// Routes of runs: start, list, read, follow, cancel, nudge.
-import type { Context } from "hono";
+// Routes of runs: start, list, read, follow, cancel. What people tell a run is in speak.ts.
 import * as z from "zod";
 import { TorenError } from "../core/errors.ts";
 import { type Json, NotJson, toJson } from "../core/json.ts";
@@ -15,7 +14,7 @@ import {
 import { json } from "../core/messages.ts";
 import type { Told } from "../engine/cancel-run.ts";
 import { check, readJson } from "./body.ts";
-import type { HttpDeps } from "./deps.ts";
+import type { HttpContext, HttpDeps } from "./deps.ts";
 import { readPage } from "./events-page.ts";
 import { BadRequest } from "./problems.ts";
 import { RUN_STATUSES, runJson, summaryJson } from "./run-json.ts";
@@ -32,10 +31,9 @@ export const newRun = z.strictObject({
 /** RFC draft idempotency-key: printable ASCII, so that it survives every proxy. */
 const idempotencyKey = z.string().regex(/^[\x21-\x7e]{1,200}$/, "1 to 200 printable ASCII characters without spaces");
 
-export async function createRun(c: Context, deps: HttpDeps): Promise<Response> {
+export async function createRun(c: HttpContext, deps: HttpDeps): Promise<Response> {
   const body = await readJson(c.req.raw, REQUEST_BODY_BYTES, newRun);
-  const header = c.req.header("idempotency-key");
-  const key = header === undefined ? undefined : check(header, idempotencyKey, "A header is wrong", "Idempotency-Key");
+  const key = idempotencyKeyOf(c);
   const started = await deps.useCases.startRun({
     agent: body.agent,
     ...(body.process === undefined ? {} : { process: body.process }),
@@ -48,6 +46,11 @@ export async function createRun(c: Context, deps: HttpDeps): Promise<Response> {
   // Relative to this route, so that a stage path before it stays.
   const location = { location: `runs/${started.runId}` };
   return c.json({ runId: started.runId, agent: body.agent }, started.type === "started" ? 201 : 200, location);
+}
+
+export function idempotencyKeyOf(c: HttpContext): string | undefined {
+  const header = c.req.header("idempotency-key");
+  return header === undefined ? undefined : check(header, idempotencyKey, "A header is wrong", "Idempotency-Key");
 }
 
 /** The form that is recorded: keys sorted, `-0` as 0. */
@@ -68,7 +71,7 @@ export const listQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(RUNS_PAGE_MAX).default(RUNS_PAGE),
 });
 
-export async function listRuns(c: Context, deps: HttpDeps): Promise<Response> {
+export async function listRuns(c: HttpContext, deps: HttpDeps): Promise<Response> {
   const query = check(c.req.query(), listQuery, "A parameter is wrong", "");
   const page = await deps.store.runs.list({
     limit: query.limit,
@@ -79,7 +82,7 @@ export async function listRuns(c: Context, deps: HttpDeps): Promise<Response> {
   return c.json({ runs: page.runs.map(summaryJson), next: page.next });
 }
 
-export async function getRun(c: Context, deps: HttpDeps): Promise<Response> {
+export async function getRun(c: HttpContext, deps: HttpDeps): Promise<Response> {
   const ref = await findRun(c, deps);
   const view = await deps.useCases.readRun(ref);
   if (view === null) throw unknownRun(ref.runId);
@@ -101,7 +104,7 @@ export const eventsQuery = z.strictObject({
   full: flag.default(false),
 });
 
-export async function runEvents(c: Context, deps: HttpDeps): Promise<Response> {
+export async function runEvents(c: HttpContext, deps: HttpDeps): Promise<Response> {
   const query = check(c.req.query(), eventsQuery, "A parameter is wrong", "");
   const ref = await findRun(c, deps);
   const stream = query.stream ?? null;
@@ -120,20 +123,14 @@ export async function runEvents(c: Context, deps: HttpDeps): Promise<Response> {
 
 export const cancellation = z.strictObject({ reason: z.string().min(1).max(CANCEL_REASON_MAX_CHARS).optional() });
 
-export async function cancelRun(c: Context, deps: HttpDeps): Promise<Response> {
+export async function cancelRun(c: HttpContext, deps: HttpDeps): Promise<Response> {
   const { reason = "cancelled by a client" } = await readJson(c.req.raw, REQUEST_BODY_BYTES, cancellation, {});
   const ref = await findRun(c, deps);
   return answerTold(c, ref.runId, await deps.useCases.cancelRun({ ...ref, reason }));
 }
 
-export async function resumeRun(c: Context, deps: HttpDeps): Promise<Response> {
-  await readJson(c.req.raw, REQUEST_BODY_BYTES, z.strictObject({}), {});
-  const ref = await findRun(c, deps);
-  return answerTold(c, ref.runId, await deps.useCases.resumeRun(ref));
-}
-
 /** 202: the run's own writer acts on it, soon. */
-function answerTold(c: Context, runId: string, told: Told): Response {
+export function answerTold(c: HttpContext, runId: string, told: Told): Response {
   if (told.type === "refused") throw new TorenError(told.error.code, told.error.message);
   return c.json({ runId }, 202);
 }
@@ -141,7 +138,7 @@ function answerTold(c: Context, runId: string, told: Told): Response {
 const unknownRun = (runId: string): TorenError =>
   new TorenError("run.unknown", `There is no run "${runId}" here. GET runs lists them.`);
 
-async function findRun(c: Context, deps: HttpDeps): Promise<{ agent: string; runId: string }> {
+export async function findRun(c: HttpContext, deps: HttpDeps): Promise<{ agent: string; runId: string }> {
   const runId = c.req.param("runId");
   // Ids are UUIDs; what isn't one is no run's, and never reaches the database.
   if (runId === undefined || !z.guid().safeParse(runId).success) throw unknownRun(runId ?? "");

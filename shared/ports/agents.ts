@@ -24,6 +24,8 @@ export interface ToolContext {
 export interface ToolDefinition extends ToolSchema {
   readonly effects: Effects;
   readonly idempotency: Idempotency;
+  /** Whether a person must allow this call. Asked once a call, with checked arguments. */
+  approval(args: unknown): boolean;
   readonly timeoutMs: number;
   readonly retry: { readonly attempts: number; readonly backoffMs: number };
   /** Checks the arguments a model gave; the message goes back to the model. */
@@ -45,6 +47,8 @@ export interface RoleDefinition {
   readonly totalTokens: number | null;
   readonly outputSchema: Json | null;
   readonly onUnknownOutcome: "retry" | "fail";
+  /** A call that nobody has decided about by then is denied; null: it waits for ever. */
+  readonly approvalTimeoutMs: number | null;
 }
 
 export type ProcessDefinition =
@@ -57,7 +61,12 @@ export type ProcessDefinition =
       ): { readonly ok: true; readonly input: Json } | { readonly ok: false; readonly message: string };
     }
   /** An agent with one role and no workflow: the run is one task. */
-  | { readonly kind: "role"; readonly role: string };
+  | { readonly kind: "role"; readonly role: string }
+  /** A conversation with a role: the run ends when somebody closes it. */
+  | { readonly kind: "session"; readonly role: string };
+
+/** `task`: the run ends by itself. `session`: a conversation, until somebody closes it. */
+export type RunMode = "task" | "session";
 
 export interface AgentDefinition {
   readonly name: string;

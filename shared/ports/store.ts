@@ -5,6 +5,7 @@ import type { Fact, InboxItem, RawEvent, TaskOutcome } from "../core/events.ts";
 import type { Json } from "../core/json.ts";
 import type { Header } from "../core/task/header.ts";
 import type { FreshTask, WavePlan } from "../core/workflow/plan.ts";
+import type { RunMode } from "./agents.ts";
 
 export interface StreamRef {
   readonly agent: string;
@@ -30,8 +31,8 @@ export interface Lease {
   readonly leaseMs: number;
 }
 
-/** What a parked stream waits for. `cut` and `claim` have no wake time: only a fact, or a person, ends them. */
-export type Wait = "wave" | "timer" | "retry" | "cut" | "claim";
+/** What a parked stream waits for. `cut`, `claim` and `input` have no wake time: only a fact, or a person, ends them. */
+export type Wait = "wave" | "timer" | "retry" | "cut" | "claim" | "approval" | "input";
 
 export type Acquired =
   | { readonly type: "acquired"; readonly lease: Lease }
@@ -118,7 +119,11 @@ export interface StreamStore {
   plan(plan: Plan): Promise<Planned>;
   /** Idempotent by key: the first fact under a key wins. Order of `seq` is the order of commits, without a gap. */
   deliver(stream: StreamRef, key: string, fact: Fact): Promise<Delivered>;
-  /** Renews leases, in one statement per agent; returns for each whether it is still held, and how far its inbox reaches. */
+  /**
+   * Renews leases, in one statement per agent; returns for each whether it is still held, and how far its inbox reaches. A lease of which nothing could be
+   * learned (its row is locked, its agent's statement failed) counts as held with an inbox of 0: its next append tells. One locked row, or one broken
+   * schema, must not cost a worker its other leases.
+   */
   renew(
     leases: readonly Lease[],
     leaseMs: number,
@@ -130,10 +135,30 @@ export interface StreamStore {
   now(): Promise<number>;
 }
 
-export type TaskSpec = FreshTask;
+export type TaskSpec = FreshTask & {
+  /** The run is a session, and this is its conversation. */
+  readonly session: boolean;
+};
 export interface EndedTask {
   readonly taskId: string;
   readonly outcome: TaskOutcome;
+}
+
+/** A call that waits, or waited, for a person's decision. */
+export interface PendingApproval {
+  readonly taskId: string;
+  readonly toolUseId: string;
+  readonly tool: string;
+  readonly args: Json;
+  readonly key: string;
+  readonly requestedAt: number;
+  readonly expiresAt: number | null;
+  readonly decided: {
+    readonly granted: boolean;
+    readonly by: string;
+    readonly comment: string;
+    readonly at: number;
+  } | null;
 }
 
 /** What every request of a task begins with. Model, system, tools, options and maxTokens are what its digest is of. */
@@ -155,12 +180,17 @@ export interface TaskStore {
   unrepeatable(agent: string, runId: string, taskIds: readonly string[]): Promise<string[]>;
   /** Task streams of the run that haven't ended, with what they wait for. */
   open(agent: string, runId: string): Promise<{ taskId: string; wait: Wait | null }[]>;
+  /** Approvals that tasks of the run have asked for, oldest first: the decided ones, and those that open tasks wait for. Cut ones are left out. */
+  approvals(agent: string, runId: string): Promise<PendingApproval[]>;
+  /** What was said in a session, in order: its answers, and the messages to it. */
+  turns(agent: string, runId: string): Promise<{ by: "user" | "agent"; text: string; at: number }[]>;
 }
 
 export interface RunRow {
   readonly agent: string;
   readonly runId: string;
   readonly process: string;
+  readonly mode: RunMode;
   readonly status: RunStatus;
   readonly input: Json;
   readonly output: Json | null;
@@ -173,6 +203,8 @@ export type RunStatus =
   | "created"
   | "running"
   | "waitingCut"
+  | "waitingApproval"
+  | "awaitingInput"
   | "waitingTimer"
   | "waitingRetry"
   | "completed"
@@ -201,6 +233,8 @@ export interface NewRun {
   readonly agent: string;
   readonly runId: string;
   readonly process: string;
+  /** Default `task`. */
+  readonly mode?: RunMode;
   readonly input: Json;
   readonly generation: number;
   readonly codeHash: string;

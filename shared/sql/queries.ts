@@ -118,18 +118,23 @@ WITH want AS MATERIALIZED (
   SELECT m.run_id, m.stream_id, m.inbox_seq, 'ended:' || d.head, 'cancel', $19::jsonb
   FROM told d JOIN moved m ON m.run_id = d.run_id AND m.stream_id = d.stream_id
 ), state AS MATERIALIZED (
-  SELECT run_id, sum((wait IS NOT DISTINCT FROM 'cut')::int - (old_wait IS NOT DISTINCT FROM 'cut')::int)::int AS cut,
+  SELECT run_id,
+         sum((wait IS NOT DISTINCT FROM 'cut')::int - (old_wait IS NOT DISTINCT FROM 'cut')::int)::int AS cut,
+         sum((wait IS NOT DISTINCT FROM 'approval')::int - (old_wait IS NOT DISTINCT FROM 'approval')::int)::int AS approval,
+         sum((wait IS NOT DISTINCT FROM 'input')::int - (old_wait IS NOT DISTINCT FROM 'input')::int)::int AS input,
          max(CASE wait WHEN 'timer' THEN 'waitingTimer' WHEN 'retry' THEN 'waitingRetry' ELSE 'running' END) FILTER (WHERE stream_id = 'run') AS phase,
          max(CASE old_wait WHEN 'timer' THEN 'waitingTimer' WHEN 'retry' THEN 'waitingRetry' ELSE 'running' END) FILTER (WHERE stream_id = 'run') AS old_phase,
          bool_or(stream_id = 'run' AND status = 'ended') AS over
   FROM moved WHERE ord IS NOT NULL GROUP BY run_id
 ), rows_last AS MATERIALIZED (
-  SELECT r.run_id, c.cut, c.phase, c.over FROM :agent.runs r JOIN state c ON c.run_id = r.run_id
-  WHERE c.cut <> 0 OR c.phase IS DISTINCT FROM c.old_phase OR c.over
+  SELECT r.run_id, c.cut, c.approval, c.input, c.phase, c.over FROM :agent.runs r JOIN state c ON c.run_id = r.run_id
+  WHERE c.cut <> 0 OR c.approval <> 0 OR c.input <> 0 OR c.phase IS DISTINCT FROM c.old_phase OR c.over
   ORDER BY r.run_id FOR UPDATE OF r
 ), stated AS (
   UPDATE :agent.runs r SET
     waiting_cut = r.waiting_cut + c.cut,
+    waiting_approval = r.waiting_approval + c.approval,
+    waiting_input = r.waiting_input + c.input,
     phase = coalesce(c.phase, r.phase),
     ended = CASE WHEN c.over THEN m.outcome ELSE r.ended END,
     ended_at = CASE WHEN c.over THEN clock_timestamp() ELSE r.ended_at END,
@@ -189,8 +194,8 @@ SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now
 `,
   "create-run": `
 WITH run AS (
-  INSERT INTO :agent.runs (run_id, process, input, generation, code_hash, idempotency_key, request_digest)
-  VALUES ($1::uuid, $2::text, $3::jsonb, $4::int, $5::text, $6::text, $7::text)
+  INSERT INTO :agent.runs (run_id, process, input, generation, code_hash, idempotency_key, request_digest, mode)
+  VALUES ($1::uuid, $2::text, $3::jsonb, $4::int, $5::text, $6::text, $7::text, $12::text)
 ), stream AS (
   INSERT INTO :agent.streams (run_id, stream_id, head_seq, generation, wake_at)
   VALUES ($1::uuid, 'run', 1, $4::int, clock_timestamp() + $11::int * interval '1 ms')
@@ -256,6 +261,17 @@ INSERT INTO :agent.request_headers (digest, header) VALUES ($1::text, $2::jsonb)
   "list-agents": `
 SELECT agent FROM toren_control.agents ORDER BY agent
 `,
+  "list-approvals": `
+SELECT substr(e.stream_id, 6) AS task_id, e.payload, floor(extract(epoch FROM e.recorded_at) * 1000)::float8 AS requested_at,
+       i.payload AS decision, floor(extract(epoch FROM i.recorded_at) * 1000)::float8 AS decided_at
+FROM :agent.events e
+JOIN :agent.streams s ON s.run_id = e.run_id AND s.stream_id = e.stream_id
+LEFT JOIN :agent.inbox i ON i.run_id = e.run_id AND i.stream_id = e.stream_id AND i.key = 'decision:' || (e.payload ->> 'key')
+WHERE e.run_id = $1::uuid AND e.type = 'ApprovalRequested' AND (s.status <> 'ended' OR i.payload IS NOT NULL)
+  AND NOT EXISTS (SELECT FROM :agent.events c WHERE c.run_id = e.run_id AND c.stream_id = e.stream_id AND c.type = 'StreamInvalidated'
+                  AND c.seq > e.seq AND (c.payload ->> 'fromSeq')::bigint <= e.seq)
+ORDER BY e.recorded_at, e.stream_id, e.seq
+`,
   "list-call-events": `
 SELECT stream_id, seq, type, payload - 'response' - 'result' - 'args' AS payload, floor(extract(epoch FROM recorded_at) * 1000)::float8 AS recorded_at
 FROM :agent.events
@@ -281,7 +297,7 @@ WHERE run_id = $1::uuid AND stream_id > 'run' AND status <> 'ended' ORDER BY str
 SELECT file_id FROM :agent.run_files WHERE run_id = $1::uuid ORDER BY position
 `,
   "list-runs": `
-SELECT run_id, process, status, error, generation, to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS place,
+SELECT run_id, process, mode, status, error, generation, to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS place,
        floor(extract(epoch FROM created_at) * 1000)::float8 AS created_at, floor(extract(epoch FROM ended_at) * 1000)::float8 AS ended_at
 FROM :agent.runs r
 WHERE ($1::text IS NULL OR status = $1::text)
@@ -291,6 +307,10 @@ ORDER BY r.created_at DESC, r.run_id DESC LIMIT $4::int
   "list-streams": `
 SELECT stream_id, status, outcome, wait, floor(extract(epoch FROM wake_at) * 1000)::float8 AS wake_at, attempts, role, wave, head_seq, problem
 FROM :agent.streams WHERE run_id = $1::uuid ORDER BY stream_id
+`,
+  "list-turns": `
+SELECT CASE WHEN type = 'UserMessage' THEN 'user' ELSE 'agent' END AS by, payload, floor(extract(epoch FROM recorded_at) * 1000)::float8 AS at
+FROM :agent.events WHERE run_id = $1::uuid AND stream_id = 'task:w0t0' AND type IN ('InputRequested', 'UserMessage', 'TaskCompleted') ORDER BY seq
 `,
   "list-unrepeatable": `
 SELECT DISTINCT substr(b.stream_id, 6) AS task_id, b.payload ->> 'tool' AS tool
@@ -397,12 +417,13 @@ SELECT s.head_seq, s.lease_epoch, s.inbox_seq,
 FROM :agent.streams s WHERE s.run_id = $1::uuid AND s.stream_id = 'run'
 `,
   "read-run": `
-SELECT run_id, process, status, input, output, error, generation,
+SELECT run_id, process, mode, status, input, output, error, generation,
        floor(extract(epoch FROM created_at) * 1000)::float8 AS created_at, floor(extract(epoch FROM ended_at) * 1000)::float8 AS ended_at
 FROM :agent.runs WHERE run_id = $1::uuid
 `,
   "read-spec": `
-SELECT role, input, digest FROM :agent.task_specs WHERE run_id = $1::uuid AND task_id = $2::text
+SELECT t.role, t.input, t.digest, r.mode = 'session' AND t.task_id = 'w0t0' AS session
+FROM :agent.task_specs t JOIN :agent.runs r ON r.run_id = t.run_id WHERE t.run_id = $1::uuid AND t.task_id = $2::text
 `,
   "receive-dead": `
 WITH visible AS MATERIALIZED (
@@ -450,16 +471,19 @@ WHERE m.id = $1::bigint AND m.receipt = $2::uuid AND m.dead_at IS NULL AND relax
   renew: `
 WITH want AS MATERIALIZED (
   SELECT * FROM unnest($1::int[], $2::uuid[], $3::text[], $4::bigint[], $5::uuid[]) AS w(ord, run_id, stream_id, epoch, owner)
+), mine AS MATERIALIZED (
+  SELECT w.ord, s.run_id, s.stream_id
+  FROM want w JOIN :agent.streams s ON s.run_id = w.run_id AND s.stream_id = w.stream_id AND s.lease_epoch = w.epoch AND s.lease_owner = w.owner
 ), locked AS MATERIALIZED (
   SELECT w.ord, s.run_id, s.stream_id
   FROM want w JOIN :agent.streams s ON s.run_id = w.run_id AND s.stream_id = w.stream_id AND s.lease_epoch = w.epoch AND s.lease_owner = w.owner
-  ORDER BY s.run_id, s.stream_id FOR UPDATE OF s
+  ORDER BY s.run_id, s.stream_id FOR UPDATE OF s SKIP LOCKED
 ), renewed AS (
   UPDATE :agent.streams s SET lease_until = clock_timestamp() + $6::int * interval '1 ms'
   FROM locked l WHERE s.run_id = l.run_id AND s.stream_id = l.stream_id
   RETURNING l.ord, s.inbox_seq
 )
-SELECT w.ord, r.inbox_seq, floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now
+SELECT w.ord, r.inbox_seq, EXISTS (SELECT FROM mine m WHERE m.ord = w.ord) AS mine, floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now
 FROM want w LEFT JOIN renewed r ON r.ord = w.ord
 `,
   "send-hints": `
@@ -536,6 +560,7 @@ CREATE TABLE toren_control.run_index (
 CREATE TABLE :agent.runs (
   run_id uuid PRIMARY KEY,
   process text NOT NULL,
+  mode text NOT NULL DEFAULT 'task' CHECK (mode IN ('task', 'session')),
   input jsonb NOT NULL,
   output jsonb,
   error jsonb,
@@ -545,8 +570,11 @@ CREATE TABLE :agent.runs (
   request_digest text NOT NULL,
   ended text CHECK (ended IN ('completed', 'failed', 'cancelled')),
   waiting_cut int NOT NULL DEFAULT 0,
+  waiting_approval int NOT NULL DEFAULT 0,
+  waiting_input int NOT NULL DEFAULT 0,
   phase text NOT NULL DEFAULT 'created' CHECK (phase IN ('created', 'running', 'waitingRetry', 'waitingTimer')),
-  status text NOT NULL GENERATED ALWAYS AS (CASE WHEN ended IS NOT NULL THEN ended WHEN waiting_cut > 0 THEN 'waitingCut' ELSE phase END) STORED,
+  status text NOT NULL GENERATED ALWAYS AS (CASE WHEN ended IS NOT NULL THEN ended WHEN waiting_cut > 0 THEN 'waitingCut'
+    WHEN waiting_approval > 0 THEN 'waitingApproval' WHEN waiting_input > 0 THEN 'awaitingInput' ELSE phase END) STORED,
   created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   ended_at timestamptz
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
@@ -560,7 +588,7 @@ CREATE TABLE :agent.streams (
   inbox_seq bigint NOT NULL DEFAULT 0,
   status text NOT NULL DEFAULT 'ready' CHECK (status IN ('ready', 'running', 'parked', 'ended')),
   outcome text CHECK (outcome IN ('completed', 'failed', 'cancelled')),
-  wait text CHECK (wait IN ('wave', 'timer', 'retry', 'cut', 'claim')),
+  wait text CHECK (wait IN ('wave', 'timer', 'retry', 'cut', 'claim', 'approval', 'input')),
   absorbed bigint NOT NULL DEFAULT 0,
   wake_at timestamptz,
   lease_owner uuid,

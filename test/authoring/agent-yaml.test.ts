@@ -119,9 +119,9 @@ defaults2: {}
 
   test("keys and values of later versions say so", () => {
     const { problems: later } = parse(`${HEAD}roles:
-  a: { system: x, runtime: long, isolate: true, contextWindow: 100, approvalTimeout: 1h }
+  a: { system: x, runtime: long, isolate: true, contextWindow: 100 }
 processes:
-  chat: { role: a, mode: session }
+  chat: { role: a }
 limits: { maxCostUsd: 2 }
 retention: 30d
 `);
@@ -130,8 +130,6 @@ retention: 30d
         [5, "roles.a.runtime"],
         [5, "roles.a.isolate"],
         [5, "roles.a.contextWindow"],
-        [5, "roles.a.approvalTimeout"],
-        [7, "processes.chat.mode"],
         [8, "limits"],
         [9, "retention"],
       ].map(([at, key]) => ["not_in_this_version", at, `${key} is not in this version: remove the key`]),
@@ -144,6 +142,19 @@ retention: 30d
         message: "onUnknownOutcome: ask is not in this version: use retry or fail",
       },
     ]);
+  });
+
+  test("sessions, and lengths of time", () => {
+    const { config, problems } = parse(
+      `${HEAD}system: x\nmode: session\napprovalTimeout: 15m\nprocesses:\n  chat: { role: main, mode: session }\n`,
+    );
+    expect(problems).toEqual([]);
+    expect(config).toMatchObject({
+      mode: "session",
+      roles: [{ approvalTimeout: 900_000 }],
+      processes: [{ name: "chat", role: "main", mode: "session" }],
+    });
+    expect(parse(`${HEAD}system: x\napprovalTimeout: soon\n`).problems[0]?.message).toContain("15m");
   });
 
   test("wrong values, all at once", () => {

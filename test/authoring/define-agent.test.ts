@@ -65,6 +65,7 @@ describe("an agent's definition", () => {
       totalTokens: null,
       outputSchema: null,
       onUnknownOutcome: "retry",
+      approvalTimeoutMs: null,
     });
     expect([...agent.processes]).toEqual([["main", { kind: "role", role: "main" }]]);
     expect(agent.env).toEqual({});

@@ -124,10 +124,17 @@ describe("the definition", () => {
     expect(message).toContain(says);
   });
 
-  test.each(["always", () => true])("approvals are of a later version", (approval) => {
-    const refused = refusal(() => defineTool({ ...plain, name: "pay", approval: approval as "never" }));
-    expect(refused.code).toBe("not_in_this_version");
-    expect(refused.message).toContain('tool "pay"');
+  test("approval: never, always, or what a function says of the arguments", () => {
+    const of = (approval: "never" | "always" | (() => boolean)) =>
+      toolDefinition(defineTool({ ...plain, approval }), "t").approval({});
+    expect([of("never"), of("always"), of(() => true), of(() => false), of(() => "yes" as never)]).toEqual([
+      false,
+      true,
+      true,
+      false,
+      false,
+    ]);
+    expect(refusal(() => defineTool({ ...plain, approval: "sometimes" as "never" })).code).toBe("agent.invalid");
   });
 
   test("defaults: five minutes, one attempt, the name of the export", () => {

@@ -5,8 +5,8 @@ import fc from "fast-check";
 import { chain, DIGEST_VERSION, digestOf } from "../../shared/core/digest.ts";
 import type { Json } from "../../shared/core/json.ts";
 import type { Message } from "../../shared/core/messages.ts";
-import { append, type History, headerOf, linkOf, type RoleText } from "../../shared/core/task/header.ts";
-import { apply, idempotencyKey, initialState } from "../../shared/core/task/replay.ts";
+import { append, emptyHistory, type History, headerOf, linkOf, type RoleText } from "../../shared/core/task/header.ts";
+import { apply, idempotencyKey, initialState } from "../../shared/core/task/state.ts";
 import { json, reversed } from "./arbitraries.ts";
 
 interface Vectors {
@@ -61,7 +61,7 @@ describe("golden digests", () => {
 
   test.each(vectors.chains)("request: $name", ({ header: name, messages, request, links, digest }) => {
     const header = headerOf(roleNamed(name));
-    const history: History = { messages: [], links: [] };
+    const history: History = emptyHistory();
     const seen = messages.map((message) => {
       append(header, history, message);
       return linkOf(header, history);
@@ -75,16 +75,20 @@ describe("golden digests", () => {
   test.each(vectors.keys)("idempotency key of call $before", ({ runId, taskId, tool, args, before, key }) => {
     const state = initialState(headerOf(roleNamed("bare")), null, "x");
     for (let n = 0; n < before; n++)
-      apply(state, {
-        type: "ToolCallStarted",
-        stepId: "s0",
-        toolUseId: `u${n}`,
-        tool,
-        args,
-        idempotencyKey: "any",
-        effects: "external",
-        idempotency: "keyed",
-      });
+      apply(
+        state,
+        {
+          type: "ToolCallStarted",
+          stepId: "s0",
+          toolUseId: `u${n}`,
+          tool,
+          args,
+          idempotencyKey: "any",
+          effects: "external",
+          idempotency: "keyed",
+        },
+        0,
+      );
     expect(idempotencyKey(runId, taskId, state, tool, args)).toBe(key);
   });
 });

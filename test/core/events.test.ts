@@ -22,6 +22,7 @@ const SHARED: Record<string, object> = {
   FactIgnored: { inboxSeq: 1, reason: "r" },
   StreamInvalidated: { fromSeq: 1, reason: "r", generation: 1 },
   CutRequested: { fromSeq: 1, reason: "r", generation: 1, calls: ["pay"] },
+  CutDecided: { decision: "keep", by: "ann", inboxSeq: 1 },
 };
 const TASK: Record<string, object> = {
   ...SHARED,
@@ -41,7 +42,11 @@ const TASK: Record<string, object> = {
     },
     usage,
   },
-  LlmCallFailed: { stepId: "s0", error },
+  LlmCallFailed: { stepId: "s0", error, retryAt: 1 },
+  ApprovalRequested: { ...call, tool: "t", args: null, key: "k", expiresAt: 1 },
+  ApprovalResolved: { key: "k", granted: false, by: "ann", comment: "", inboxSeq: 1 },
+  InputRequested: { text: "" },
+  UserMessage: { text: "\u0000", close: true, steer: true, inboxSeq: 1 },
   ToolCallStarted: {
     ...call,
     tool: "t",
@@ -125,6 +130,10 @@ describe("the vocabulary", () => {
     "WaveSettled.inboxSeq",
     "TimerSet.ms",
     "StepFailed.retryAt",
+    "LlmCallFailed.retryAt",
+    "ApprovalRequested.expiresAt",
+    "UserMessage.close",
+    "UserMessage.steer",
   ]);
 
   test("strictness holds in what is nested, too", () => {

@@ -27,6 +27,8 @@ export interface EngineTest {
   events(runId: string, streamId: string): Promise<string[]>;
   payloads(runId: string, type: string): Promise<Record<string, unknown>[]>;
   sql<R extends object>(text: string, values?: unknown[]): Promise<R[]>;
+  /** Does something while another session holds the rows of a query that locks. */
+  whileLocked<T>(query: string, act: () => Promise<T>): Promise<T>;
   /** Between tests: stops every stack, and forgets every run. */
   reset(): Promise<void>;
   close(): Promise<void>;
@@ -71,6 +73,17 @@ export async function engineTest(): Promise<EngineTest> {
         )
       ).map((e) => e.payload),
     sql,
+    whileLocked: async (query, act) => {
+      const client = await db.database.pool.connect();
+      try {
+        await client.query("BEGIN");
+        await client.query(query);
+        return await act();
+      } finally {
+        await client.query("ROLLBACK");
+        client.release();
+      }
+    },
     reset: async () => {
       for (const made of stacks.splice(0)) made.stop();
       await emptied(db.database, AGENT);

@@ -17,6 +17,7 @@ const tool = (handler: Handler, rest: Partial<ToolDefinition> = {}): ToolDefinit
   inputSchema: { type: "object" },
   effects: "external",
   idempotency: "keyed",
+  approval: () => false,
   timeoutMs: 1_000,
   retry: { attempts: 1, backoffMs: 0 },
   parse: (args) => ({ ok: true, args }),

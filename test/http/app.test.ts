@@ -74,6 +74,7 @@ describe("reading and steering a run", () => {
       agent: "echo",
       runId: RUN,
       process: "main",
+      mode: "task" as const,
       status: "completed" as const,
       input: "secret",
       output: "secret",

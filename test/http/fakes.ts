@@ -8,6 +8,7 @@ import type { FileInfo } from "../../shared/ports/files.ts";
 import type { StreamRow } from "../../shared/ports/store.ts";
 
 export const KEY = newKey();
+export const KEY_NAME = "a test's key";
 export const RUN = "01980f2e-7c1a-4d5b-9e3f-000000000001";
 
 export const agent = {
@@ -48,6 +49,9 @@ export function fakeApp(fakes: Fakes = {}, basePath?: string) {
       startRun: async () => ({ type: "started", runId: RUN }),
       cancelRun: async () => ({ type: "told" }),
       resumeRun: async () => ({ type: "told" }),
+      decideApproval: async () => ({ type: "told" }),
+      decideCut: async () => ({ type: "told" }),
+      sendMessage: async () => ({ type: "told" }),
       readRun: async () => null,
       ...fakes.useCases,
     },
@@ -72,7 +76,7 @@ export function fakeApp(fakes: Fakes = {}, basePath?: string) {
       },
     },
     log: { info: () => {}, warn: () => {}, error: (what, fields) => void logged.push(`${what} ${fields?.error}`) },
-    admits: async (key) => key === KEY,
+    admits: async (key) => (key === KEY ? KEY_NAME : null),
     sleep: fakes.sleep ?? (async () => {}),
   };
   const app = createApp(deps, basePath === undefined ? {} : { basePath });

@@ -2,6 +2,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import {
+  DECIDED_BY_MAX_CHARS,
+  DECISION_COMMENT_MAX_CHARS,
   EVENT_FIELD_BRIEF_BYTES,
   EVENTS_PAGE,
   EVENTS_PAGE_BYTES,
@@ -37,6 +39,8 @@ test("its numbers are the code's", () => {
     `${RUNS_PAGE} in a page by default, ${RUNS_PAGE_MAX} at most`,
     `seconds, at most ${EVENTS_WAIT_MAX_MS / 1_000}`,
     `at most ${EVENTS_PAGE} events and ${mib(EVENTS_PAGE_BYTES)}`,
+    `(at most ${DECISION_COMMENT_MAX_CHARS.toLocaleString("en-US")} characters)`,
+    `(at most ${DECIDED_BY_MAX_CHARS} characters)`,
     `over ${EVENT_FIELD_BRIEF_BYTES.toLocaleString("en-US")} bytes`,
   ]) {
     expect(page).toContain(text);

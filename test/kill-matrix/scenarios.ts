@@ -3,6 +3,7 @@ import { canonical, type Json } from "../../shared/core/json.ts";
 import type { ModelRequest } from "../../shared/core/messages.ts";
 import { agent, role, tool, workflow } from "../support/agents.ts";
 import { EDITS } from "./edits.ts";
+import { PEOPLE } from "./people.ts";
 import { AGENT, charge, echo, firstText, never, type Scenario, takeEffect, type World } from "./world.ts";
 
 const said = (request: ModelRequest): string => canonical((request.messages.at(-1)?.content ?? []) as unknown as Json);
@@ -193,6 +194,7 @@ export const SCENARIOS: readonly Scenario[] = [
   timedOutWave,
   blobs,
   ...EDITS,
+  ...PEOPLE,
   cancelled,
   cancelledWaves,
 ];

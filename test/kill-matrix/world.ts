@@ -2,6 +2,7 @@
 import { createScriptedModel, type ScriptedModel, type Turn } from "../../shared/adapters/model/script.ts";
 import { canonical, type Json } from "../../shared/core/json.ts";
 import type { ModelRequest, Usage } from "../../shared/core/messages.ts";
+import type { EngineDeps } from "../../shared/engine/deps.ts";
 import type { AgentDefinition } from "../../shared/ports/agents.ts";
 import type { Model } from "../../shared/ports/model.ts";
 import { tool } from "../support/agents.ts";
@@ -37,6 +38,10 @@ export interface Scenario {
   readonly before?: { agent(world: World): AgentDefinition; until(world: World): boolean };
   /** Questions with recorded answers when the disturbances begin: none of them is asked again. */
   settled?(request: ModelRequest): boolean;
+  /** Digests of its questions hold the place of a seal in the log, which the model's ledger can't know: the ledger is counted, not matched. */
+  readonly sealed?: boolean;
+  /** Whoever the run waits for does what is next, each time that it waits. */
+  people?(deps: EngineDeps, runId: string): Promise<void>;
   /** Somebody cancels the run after so many of its writes, a share from 0 to 1. It ends as cancelled then, or whole. */
   readonly cancelled?: boolean;
 }

@@ -23,6 +23,8 @@ const terminal: Terminal = {
   env: {},
   workingFolder: "/",
   readInput: async () => "",
+  lines: { interactive: false, next: async () => ({ type: "end" }) },
+  user: "ann",
   interrupted: new AbortController().signal,
 };
 const program = programFor({ terminal, run: async () => {} });

@@ -2,9 +2,11 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { Readable } from "node:stream";
 import { runCli } from "../../local/cli.ts";
 import { isAlive } from "../../local/client/alive.ts";
 import { type RunningServer, type ServerOptions, startServer } from "../../local/server.ts";
+import { pipedLines } from "../../local/terminal/lines.ts";
 import type { Terminal } from "../../local/terminal/terminal.ts";
 import type { Model } from "../../shared/ports/model.ts";
 import { type TestDatabase, testDatabase } from "../support/database.ts";
@@ -21,7 +23,15 @@ export interface Bench {
   /** Runs a command line in the bench's folder. */
   toren(
     args: readonly string[],
-    more?: { input?: string; env?: NodeJS.ProcessEnv; signal?: AbortSignal },
+    more?: {
+      input?: string;
+      /** Comes as it is typed; `input` comes at once. */
+      typed?: AsyncIterable<string>;
+      env?: NodeJS.ProcessEnv;
+      signal?: AbortSignal;
+      /** Filled while the command runs. */
+      written?: { out: string; err: string };
+    },
   ): Promise<Outcome>;
   /** The same with `--json`: its stdout parsed, which must be one document. */
   json(args: readonly string[], env?: NodeJS.ProcessEnv): Promise<{ readonly status: number; readonly value: never }>;
@@ -60,8 +70,8 @@ export async function createBench(): Promise<Bench> {
   await write("agents/crew/agent.yaml", CREW);
   await write("agents/crew/workflows/main.ts", CREW_MAIN);
 
-  const toren: Bench["toren"] = async (args, { input = "", env = {}, signal } = {}) => {
-    const written = { out: "", err: "" };
+  const toren: Bench["toren"] = async (args, more = {}) => {
+    const { input = "", typed = [input], env = {}, signal, written = { out: "", err: "" } } = more;
     const to = (name: "out" | "err") => ({
       write: (text: string) => {
         written[name] += text;
@@ -75,6 +85,8 @@ export async function createBench(): Promise<Bench> {
       env: { PATH: process.env.PATH, DATABASE_URL: database.url, ...env },
       workingFolder: folder,
       readInput: async () => input,
+      lines: pipedLines(Readable.from(typed)),
+      user: "ann",
       interrupted: signal ?? new AbortController().signal,
     };
     const status = await runCli(args, terminal);

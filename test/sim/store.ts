@@ -33,6 +33,8 @@ const byId = (a: Stream, b: Stream): number => (a.streamId < b.streamId ? -1 : 1
 
 function createTasks(connection: Connection): TaskStore {
   return {
+    approvals: async () => [], // the simulated programs have no gated tools, and no sessions
+    turns: async () => [],
     keepHeader: async (agent, { digest, ...header }) => {
       refuseTooLarge("What the task's requests begin with", header);
       const key = `${agent} ${digest}`;
@@ -45,7 +47,7 @@ function createTasks(connection: Connection): TaskStore {
         const spec = tx.db.run(runId)?.specs.get(streamId.slice(TASK.length));
         if (spec === undefined) return null;
         const { taskId, role, input, digest } = spec;
-        return { taskId, role, input: stored(input), digest };
+        return { taskId, role, session: false, input: stored(input), digest };
       }),
     digests: (_, runId) =>
       ask(connection, "digests", (tx) => {
@@ -161,7 +163,7 @@ function rowOf(record: RunRecord | undefined): RunRow | null {
 
 function outlineOf(record: RunRecord): RunOutline {
   const { agent, runId, process, error, generation, createdAt, endedAt } = record;
-  return { agent, runId, process, status: statusOf(record), error, generation, createdAt, endedAt };
+  return { agent, runId, process, mode: "task", status: statusOf(record), error, generation, createdAt, endedAt };
 }
 
 const streamRow = (s: Stream): StreamRow => {

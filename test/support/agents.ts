@@ -25,6 +25,7 @@ export function role(name: string, more: Partial<RoleDefinition> = {}): RoleDefi
     totalTokens: null,
     outputSchema: null,
     onUnknownOutcome: "retry",
+    approvalTimeoutMs: null,
     ...more,
   };
 }
@@ -41,6 +42,7 @@ export function tool(
     inputSchema: { type: "object" },
     effects: "none",
     idempotency: "none",
+    approval: () => false,
     timeoutMs: TOOL_TIMEOUT_MS,
     retry: { attempts: 1, backoffMs: 1 },
     parse: (args) => {

@@ -17,6 +17,7 @@ const UNIQUE_VIOLATION = "23505";
 interface OutlineRow {
   readonly run_id: string;
   readonly process: string;
+  readonly mode: RunRow["mode"];
   readonly status: RunStatus;
   readonly error: Json | null;
   readonly generation: number;
@@ -75,7 +76,17 @@ async function create(pool: Pool, statements: Statements, run: NewRun): ReturnTy
   const input = storedValue("The run's input", run.input);
   const event = storedObject("The event RunCreated", { process, input: run.input });
   await writeBlobs(statements, agent, runId, [...input.blobs, ...event.blobs]);
-  const rest = [run.generation, run.codeHash, idempotencyKey, request, event.text, run.files, agent, GRACE_MS];
+  const rest = [
+    run.generation,
+    run.codeHash,
+    idempotencyKey,
+    request,
+    event.text,
+    run.files,
+    agent,
+    GRACE_MS,
+    run.mode ?? "task",
+  ];
   let doubtful: boolean;
   try {
     await repeatable(pool, "create-run", agent, [runId, process, input.text, ...rest], true);
@@ -108,6 +119,7 @@ async function outline(statements: Statements, agent: string, row: OutlineRow): 
     agent,
     runId: row.run_id,
     process: row.process,
+    mode: row.mode,
     status: row.status,
     error: (error ?? null) as RunRow["error"],
     generation: row.generation,

@@ -92,27 +92,37 @@ function prepared(append: Append): { item: Omit<Item, "resolve" | "reject">; blo
 type Renewed = Awaited<ReturnType<StreamStore["renew"]>>[number];
 
 async function renew(statements: Statements, leases: readonly Lease[], leaseMs: number): Promise<Renewed[]> {
-  const answers = new Map<Lease, Renewed>();
-  for (const [agent, some] of Map.groupBy(leases, (lease) => lease.stream.agent)) {
-    const values = [
-      some.map((_, ord) => ord),
-      some.map((l) => l.stream.runId),
-      some.map((l) => l.stream.streamId),
-      some.map((l) => l.epoch),
-      some.map((l) => l.owner),
-      leaseMs,
-    ];
-    for (const row of await statements.change<{ ord: number; inbox_seq: number | null; now: number }>(
-      "renew",
-      agent,
-      values,
-    )) {
-      const lease = some[row.ord];
-      if (lease !== undefined)
-        answers.set(lease, { held: row.inbox_seq !== null, inboxSeq: row.inbox_seq ?? 0, now: row.now });
-    }
-  }
-  return leases.map((lease) => answers.get(lease) ?? { held: false, inboxSeq: 0, now: lease.now });
+  const agents = [...Map.groupBy(leases, (lease) => lease.stream.agent)];
+  const settled = await Promise.allSettled(agents.map(([agent, some]) => renewOf(statements, agent, some, leaseMs)));
+  const failure = settled.find((s) => s.status === "rejected");
+  if (failure !== undefined && settled.every((s) => s.status === "rejected")) throw failure.reason;
+  const answers = new Map(settled.flatMap((s) => (s.status === "fulfilled" ? s.value : [])));
+  return leases.map((lease) => answers.get(lease) ?? { held: true, inboxSeq: 0, now: lease.now });
+}
+
+async function renewOf(
+  statements: Statements,
+  agent: string,
+  leases: readonly Lease[],
+  leaseMs: number,
+): Promise<[Lease, Renewed][]> {
+  const values = [
+    leases.map((_, ord) => ord),
+    leases.map((l) => l.stream.runId),
+    leases.map((l) => l.stream.streamId),
+    leases.map((l) => l.epoch),
+    leases.map((l) => l.owner),
+    leaseMs,
+  ];
+  const rows = await statements.change<{ ord: number; inbox_seq: number | null; mine: boolean; now: number }>(
+    "renew",
+    agent,
+    values,
+  );
+  return rows.flatMap((row): [Lease, Renewed][] => {
+    const lease = leases[row.ord];
+    return lease === undefined ? [] : [[lease, { held: row.mine, inboxSeq: row.inbox_seq ?? 0, now: row.now }]];
+  });
 }
 
 async function readEvents(

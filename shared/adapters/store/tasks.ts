@@ -1,8 +1,9 @@
 // What ticks and tasks read about tasks.
-import type { TaskOutcome } from "../../core/events.ts";
-import type { Json } from "../../core/json.ts";
+import type { Fact, TaskEvent, TaskOutcome } from "../../core/events.ts";
+import { fromStored, type Json } from "../../core/json.ts";
 import { PAYLOAD_MAX_BYTES } from "../../core/limits.ts";
-import type { TaskStore, Wait } from "../../ports/store.ts";
+import { textOf } from "../../core/task/history.ts";
+import type { PendingApproval, TaskStore, Wait } from "../../ports/store.ts";
 import { restoreAll } from "./blobs.ts";
 import type { Statements } from "./statements.ts";
 import { storedValue } from "./values.ts";
@@ -18,13 +19,14 @@ export function createTasks(statements: Statements): TaskStore {
     },
     spec: async ({ agent, runId, streamId }) => {
       const taskId = streamId.slice(TASK.length);
-      const [row] = await statements.ask<{ role: string; input: Json; digest: string }>("read-spec", agent, [
-        runId,
-        taskId,
-      ]);
+      const [row] = await statements.ask<{ role: string; input: Json; digest: string; session: boolean }>(
+        "read-spec",
+        agent,
+        [runId, taskId],
+      );
       if (row === undefined) return null;
       const [input] = await restoreAll(statements, agent, [{ runId, value: row.input }]);
-      return { taskId, role: row.role, input: input ?? null, digest: row.digest };
+      return { taskId, role: row.role, session: row.session, input: input ?? null, digest: row.digest };
     },
     digests: async (agent, runId) => {
       const rows = await statements.ask<{ task_id: string; digest: string }>("list-digests", agent, [runId]);
@@ -46,12 +48,58 @@ export function createTasks(statements: Statements): TaskStore {
       ]);
       return rows.map((row) => `${row.task_id}: ${row.tool}`);
     },
+    approvals: async (agent, runId) =>
+      (await statements.ask<ApprovalRow>("list-approvals", agent, [runId])).map(approvalOf),
+    turns: async (agent, runId) => {
+      const rows = await statements.ask<{ by: "user" | "agent"; payload: Json; at: number }>("list-turns", agent, [
+        runId,
+      ]);
+      const payloads = await restoreAll(
+        statements,
+        agent,
+        rows.map((row) => ({ runId, value: row.payload })),
+      );
+      return rows.map((row, i) => ({ by: row.by, text: turnText(payloads[i] as TurnPayload), at: row.at }));
+    },
     open: async (agent, runId) => {
       const rows = await statements.ask<{ task_id: string; wait: Wait | null }>("list-open-tasks", agent, [runId]);
       return rows.map((row) => ({ taskId: row.task_id, wait: row.wait }));
     },
   };
 }
+
+interface ApprovalRow {
+  readonly task_id: string;
+  readonly payload: Json;
+  readonly requested_at: number;
+  readonly decision: Json | null;
+  readonly decided_at: number | null;
+}
+
+function approvalOf(row: ApprovalRow): PendingApproval {
+  const asked = fromStored(row.payload) as unknown as Omit<TaskEvent & { type: "ApprovalRequested" }, "type">;
+  const decision = row.decision === null ? null : (fromStored(row.decision) as unknown as Fact & { kind: "decision" });
+  const { toolUseId, tool, args, key } = asked;
+  return {
+    taskId: row.task_id,
+    toolUseId,
+    tool,
+    args,
+    key,
+    requestedAt: row.requested_at,
+    expiresAt: asked.expiresAt ?? null,
+    decided: decision && {
+      granted: decision.granted,
+      by: decision.by,
+      comment: decision.comment,
+      at: row.decided_at ?? 0,
+    },
+  };
+}
+
+/** Of InputRequested and UserMessage, or of TaskCompleted. */
+type TurnPayload = { readonly text?: string; readonly result?: Json };
+const turnText = ({ text, result }: TurnPayload): string => text ?? textOf(result ?? null);
 
 /** Of TaskCompleted, or of TaskFailed and TaskCancelled. */
 type TerminalPayload = { readonly result?: Json; readonly error?: Extract<TaskOutcome, { status: "failed" }>["error"] };

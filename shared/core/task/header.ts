@@ -2,7 +2,7 @@
 import { chain, digestOf } from "../digest.ts";
 import { type Json, wellFormed, wellFormedJson } from "../json.ts";
 import type { Message, ModelRequest, ToolSchema } from "../messages.ts";
-import { outputInstructions } from "./texts.ts";
+import { outputInstructions, sessionPreamble } from "./texts.ts";
 
 /** What a role's author decided about its requests. */
 export interface RoleText {
@@ -21,11 +21,15 @@ export interface Header extends RoleText {
   readonly parts: Readonly<Record<string, string>>;
 }
 
-export function headerOf(role: RoleText): Header {
+/** `session`: what people say to it is added to the system prompt, so that a model knows that it talks with somebody. */
+export function headerOf(role: RoleText, session = false): Header {
   const { model, options, maxTokens, outputSchema } = role;
   const base = wellFormed(role.system).trim();
+  const spoken = session ? [base, sessionPreamble()].filter((text) => text !== "").join("\n\n") : base;
   const system =
-    outputSchema === null ? base : [base, outputInstructions(outputSchema)].filter((text) => text !== "").join("\n\n");
+    outputSchema === null
+      ? spoken
+      : [spoken, outputInstructions(outputSchema)].filter((text) => text !== "").join("\n\n");
   const tools = role.tools.map(({ name, description, inputSchema }) => ({
     name,
     description: wellFormed(description),
@@ -46,23 +50,46 @@ export const changedParts = (
 export interface History {
   readonly messages: Message[];
   readonly links: string[];
+  /** Messages that are read as history, and not digested: what a person was shown is a fact (I6a). Their chain value is `seal`. */
+  sealed: number;
+  seal: string;
 }
 
-export const linkOf = (header: Header, history: History): string => history.links.at(-1) ?? header.digest;
+export const emptyHistory = (): History => ({ messages: [], links: [], sealed: 0, seal: "" });
+
+export function linkOf(header: Header, history: History): string {
+  if (history.messages.length <= history.sealed && history.seal !== "") return history.seal;
+  return history.links.at(-1) ?? header.digest;
+}
+
+/** From here on the chain starts anew, from today's header and the place in the log: an edit applies to what is asked next. */
+export function sealHistory(header: Header, history: History, seq: number): void {
+  history.sealed = history.messages.length;
+  history.seal = digestOf([header.digest, seq]);
+}
 
 /** Adds a message; consecutive ones of one role become one (feedback after results, the turns of a pause), as every provider wants it. */
 export function append(header: Header, history: History, message: Message): void {
   if (message.content.length === 0) return; // a provider refuses an empty message
   const last = history.messages.at(-1);
   const next = last === undefined ? null : merged(last, message);
+  const before =
+    next === null || history.messages.length <= history.sealed
+      ? linkOf(header, history)
+      : linkBeforeLast(header, history);
   if (next !== null) {
     history.messages.pop();
     history.links.pop();
+    history.sealed = Math.min(history.sealed, history.messages.length);
   }
-  const before = linkOf(header, history);
   const added = next ?? message;
   history.messages.push(added);
   history.links.push(chain(before, added as unknown as Json));
+}
+
+function linkBeforeLast(header: Header, history: History): string {
+  if (history.messages.length - 1 <= history.sealed && history.seal !== "") return history.seal;
+  return history.links.at(-2) ?? header.digest;
 }
 
 /** Null: they are of different roles. */

@@ -3,7 +3,8 @@ import type { ErrorInfo } from "../errors.ts";
 import { type Json, utf8Bytes } from "../json.ts";
 import type { ModelRequest } from "../messages.ts";
 import { requestOf } from "./header.ts";
-import { type Call, requestDigest, spentTokens, stepIdOf, type TaskState } from "./replay.ts";
+import { textOf } from "./history.ts";
+import { type Call, requestDigest, spentTokens, stepIdOf, type TaskState, type Verdict } from "./state.ts";
 
 export interface Caps {
   readonly maxSteps: number;
@@ -14,6 +15,10 @@ export interface Caps {
 export type Action =
   | { readonly type: "ask"; readonly stepId: string; readonly digest: string; readonly request: ModelRequest }
   | { readonly type: "tools"; readonly stepId: string; readonly calls: readonly Call[] }
+  /** A session's turn is over: its answer is for a person. */
+  | { readonly type: "show"; readonly text: string }
+  /** A session waits for its user. */
+  | { readonly type: "wait" }
   | { readonly type: "complete"; readonly result: Json; readonly truncated: boolean }
   | { readonly type: "fail"; readonly error: ErrorInfo }
   | { readonly type: "ended" };
@@ -24,9 +29,11 @@ export function nextAction(state: TaskState, caps: Caps): Action {
     case "ended":
       return { type: "ended" };
     case "answered":
-      return phase.verdict.type === "complete"
-        ? { type: "complete", result: phase.verdict.result, truncated: phase.verdict.truncated }
-        : { type: "fail", error: { code: phase.verdict.code, message: phase.verdict.message } };
+      return answered(state, phase.verdict);
+    case "input": {
+      const { session } = state;
+      return session?.closing ? { type: "complete", result: session.shown, truncated: false } : { type: "wait" };
+    }
     case "tools": // its step is the one that was answered
       return { type: "tools", stepId: `s${state.steps - 1}`, calls: phase.calls.filter((c) => c.completed === null) };
     case "ask":
@@ -41,11 +48,24 @@ export function nextAction(state: TaskState, caps: Caps): Action {
   }
 }
 
+/** A session shows its answer and goes on, until it was closed and nothing more was said to it. What it refuses is an answer too. */
+function answered({ session }: TaskState, verdict: Verdict): Action {
+  if (session !== null && verdict.type === "fail" && verdict.code === "model.refused")
+    return { type: "show", text: verdict.message };
+  if (verdict.type === "fail") return { type: "fail", error: { code: verdict.code, message: verdict.message } };
+  const { result, truncated } = verdict;
+  const over = session === null || (session.closing && session.mail.length + session.steering.length === 0);
+  return over ? { type: "complete", result, truncated } : { type: "show", text: textOf(result) };
+}
+
 function capReached(state: TaskState, caps: Caps): Action | null {
-  if (state.steps >= caps.maxSteps) {
+  if (state.turnSteps >= caps.maxSteps) {
     return {
       type: "fail",
-      error: { code: "max_steps", message: `No final answer after ${state.steps} model calls, the role's maxSteps.` },
+      error: {
+        code: "max_steps",
+        message: `No final answer after ${state.turnSteps} model calls, the role's maxSteps.`,
+      },
     };
   }
   if (caps.totalTokens === null) return null;

@@ -37,3 +37,12 @@ export const resultTooLarge = (bytes: number, limitBytes: number): string =>
 export const emptyResult = (): string => "(no output)";
 
 export const emptyInput = (): string => "(no input)";
+
+/** Follows the system prompt of a session. */
+export const sessionPreamble = (): string =>
+  "You are in a conversation that may go on for days. Each message of the user begins a turn, and your answer without a tool call ends it. Ask when you need to know more.";
+
+export const callDenied = (by: string, comment: string): string =>
+  comment.trim() === ""
+    ? `${by} did not allow this call, and it did not run.`
+    : `${by} did not allow this call, and it did not run: ${comment}`;

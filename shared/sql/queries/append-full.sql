@@ -104,18 +104,23 @@ WITH want AS MATERIALIZED (
   SELECT m.run_id, m.stream_id, m.inbox_seq, 'ended:' || d.head, 'cancel', $19::jsonb
   FROM told d JOIN moved m ON m.run_id = d.run_id AND m.stream_id = d.stream_id
 ), state AS MATERIALIZED (                         -- how the cached status of each run changes
-  SELECT run_id, sum((wait IS NOT DISTINCT FROM 'cut')::int - (old_wait IS NOT DISTINCT FROM 'cut')::int)::int AS cut,
+  SELECT run_id,
+         sum((wait IS NOT DISTINCT FROM 'cut')::int - (old_wait IS NOT DISTINCT FROM 'cut')::int)::int AS cut,
+         sum((wait IS NOT DISTINCT FROM 'approval')::int - (old_wait IS NOT DISTINCT FROM 'approval')::int)::int AS approval,
+         sum((wait IS NOT DISTINCT FROM 'input')::int - (old_wait IS NOT DISTINCT FROM 'input')::int)::int AS input,
          max(CASE wait WHEN 'timer' THEN 'waitingTimer' WHEN 'retry' THEN 'waitingRetry' ELSE 'running' END) FILTER (WHERE stream_id = 'run') AS phase,
          max(CASE old_wait WHEN 'timer' THEN 'waitingTimer' WHEN 'retry' THEN 'waitingRetry' ELSE 'running' END) FILTER (WHERE stream_id = 'run') AS old_phase,
          bool_or(stream_id = 'run' AND status = 'ended') AS over
   FROM moved WHERE ord IS NOT NULL GROUP BY run_id
 ), rows_last AS MATERIALIZED (
-  SELECT r.run_id, c.cut, c.phase, c.over FROM :agent.runs r JOIN state c ON c.run_id = r.run_id
-  WHERE c.cut <> 0 OR c.phase IS DISTINCT FROM c.old_phase OR c.over
+  SELECT r.run_id, c.cut, c.approval, c.input, c.phase, c.over FROM :agent.runs r JOIN state c ON c.run_id = r.run_id
+  WHERE c.cut <> 0 OR c.approval <> 0 OR c.input <> 0 OR c.phase IS DISTINCT FROM c.old_phase OR c.over
   ORDER BY r.run_id FOR UPDATE OF r
 ), stated AS (
   UPDATE :agent.runs r SET
     waiting_cut = r.waiting_cut + c.cut,
+    waiting_approval = r.waiting_approval + c.approval,
+    waiting_input = r.waiting_input + c.input,
     phase = coalesce(c.phase, r.phase),
     ended = CASE WHEN c.over THEN m.outcome ELSE r.ended END,
     ended_at = CASE WHEN c.over THEN clock_timestamp() ELSE r.ended_at END,

@@ -2,10 +2,10 @@
 -- A second run under one idempotency key, or one id, raises 23505: find-run tells which it was.
 -- Locks: none but its own new rows.
 -- $1 run uuid  $2 process  $3 input jsonb  $4 generation int  $5 code hash  $6 idempotency key (or null)  $7 request digest
--- $8 RunCreated's payload jsonb  $9 file ids text[]  $10 agent  $11 grace ms int
+-- $8 RunCreated's payload jsonb  $9 file ids text[]  $10 agent  $11 grace ms int  $12 mode
 WITH run AS (
-  INSERT INTO :agent.runs (run_id, process, input, generation, code_hash, idempotency_key, request_digest)
-  VALUES ($1::uuid, $2::text, $3::jsonb, $4::int, $5::text, $6::text, $7::text)
+  INSERT INTO :agent.runs (run_id, process, input, generation, code_hash, idempotency_key, request_digest, mode)
+  VALUES ($1::uuid, $2::text, $3::jsonb, $4::int, $5::text, $6::text, $7::text, $12::text)
 ), stream AS (
   INSERT INTO :agent.streams (run_id, stream_id, head_seq, generation, wake_at)
   VALUES ($1::uuid, 'run', 1, $4::int, clock_timestamp() + $11::int * interval '1 ms')

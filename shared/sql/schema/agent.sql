@@ -4,6 +4,7 @@
 CREATE TABLE :agent.runs (
   run_id uuid PRIMARY KEY,
   process text NOT NULL,
+  mode text NOT NULL DEFAULT 'task' CHECK (mode IN ('task', 'session')),
   input jsonb NOT NULL,
   output jsonb,
   error jsonb,
@@ -11,12 +12,15 @@ CREATE TABLE :agent.runs (
   code_hash text NOT NULL,
   idempotency_key text,
   request_digest text NOT NULL,                     -- of process, input and files: tells a repeated request from a different one under the same key
-  -- The three that make the status (a cache of the streams): how it ended; how many of its streams wait for a decision about a cut; what its own stream does.
+  -- The three that make the status (a cache of the streams): how it ended; how many of its streams wait for a person, by kind; what its own stream does.
   -- phase 'created' means that its stream was never acquired.
   ended text CHECK (ended IN ('completed', 'failed', 'cancelled')),
   waiting_cut int NOT NULL DEFAULT 0,               -- no CHECK: after a lock wait Postgres tests it on the old version of the row first
+  waiting_approval int NOT NULL DEFAULT 0,
+  waiting_input int NOT NULL DEFAULT 0,
   phase text NOT NULL DEFAULT 'created' CHECK (phase IN ('created', 'running', 'waitingRetry', 'waitingTimer')),
-  status text NOT NULL GENERATED ALWAYS AS (CASE WHEN ended IS NOT NULL THEN ended WHEN waiting_cut > 0 THEN 'waitingCut' ELSE phase END) STORED,
+  status text NOT NULL GENERATED ALWAYS AS (CASE WHEN ended IS NOT NULL THEN ended WHEN waiting_cut > 0 THEN 'waitingCut'
+    WHEN waiting_approval > 0 THEN 'waitingApproval' WHEN waiting_input > 0 THEN 'awaitingInput' ELSE phase END) STORED,
   created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   ended_at timestamptz
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
@@ -34,7 +38,7 @@ CREATE TABLE :agent.streams (
   inbox_seq bigint NOT NULL DEFAULT 0,
   status text NOT NULL DEFAULT 'ready' CHECK (status IN ('ready', 'running', 'parked', 'ended')),
   outcome text CHECK (outcome IN ('completed', 'failed', 'cancelled')),
-  wait text CHECK (wait IN ('wave', 'timer', 'retry', 'cut', 'claim')),  -- set by a park, kept through waking, cleared by the next append
+  wait text CHECK (wait IN ('wave', 'timer', 'retry', 'cut', 'claim', 'approval', 'input')),  -- set by a park, kept through waking, cleared by the next append
   absorbed bigint NOT NULL DEFAULT 0,               -- facts its writer had seen when it parked: what the audit compares inbox_seq with
   wake_at timestamptz,
   lease_owner uuid,

@@ -10,6 +10,7 @@ export function runSuite(get: () => Bench): void {
         agent: b.agent,
         runId,
         process: "other",
+        mode: "task",
         status: "created",
         input: { a: [1] },
         output: null,

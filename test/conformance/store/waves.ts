@@ -25,7 +25,7 @@ export function waveSuite(get: () => Bench): void {
       expect(await b.store.tasks.digests(b.agent, runId)).toEqual(
         ["w0t0", "w0t1", "w2t0"].map((taskId) => ({ taskId, digest: `d:${taskId}` })),
       );
-      expect(await b.store.tasks.spec(b.stream(runId, "task:w0t1"))).toEqual({ ...fresh("w0t1") });
+      expect(await b.store.tasks.spec(b.stream(runId, "task:w0t1"))).toEqual({ ...fresh("w0t1"), session: false });
       expect(await b.store.tasks.spec(b.stream(runId, "task:w9t9"))).toBeNull();
       await run.write([event("A")]); // the plan moved the head by its own events
     });

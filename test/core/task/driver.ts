@@ -7,7 +7,8 @@ import { type Header, headerOf, type RoleText } from "../../../shared/core/task/
 import { normalise } from "../../../shared/core/task/history.ts";
 import { type Action, type Caps, nextAction } from "../../../shared/core/task/loop.ts";
 import type { OutputCheck } from "../../../shared/core/task/output.ts";
-import { apply, idempotencyKey, initialState, replay, type TaskState } from "../../../shared/core/task/replay.ts";
+import { replay } from "../../../shared/core/task/replay.ts";
+import { apply, idempotencyKey, initialState, type TaskState } from "../../../shared/core/task/state.ts";
 
 export type Recorded = TaskEvent & { readonly seq: number; readonly recordedAt: number };
 
@@ -83,7 +84,7 @@ export function takeUp({ role: of, check, input }: Task, raw: Recorded[]): Write
     state,
     record: (event) => {
       recorded(raw, event);
-      apply(state, event);
+      apply(state, event, 0);
     },
   };
 }
@@ -132,6 +133,9 @@ export function turn(writer: Writer, caps: Caps, tape: Tape, answer = anyAnswer)
     case "complete":
       writer.record({ type: "TaskCompleted", result: action.result });
       return false;
+    case "show":
+    case "wait":
+      throw new Error("a task that is no session neither shows nor waits");
     case "fail":
       writer.record({ type: "TaskFailed", error: action.error });
       return false;
@@ -201,7 +205,7 @@ export function begin({ role: of, check, input }: Task): Writer {
     state,
     record: (event) => {
       recorded(raw, event);
-      apply(state, event);
+      apply(state, event, 0);
     },
   };
 }

@@ -7,6 +7,7 @@ import type { AssistantPart, Message, UserPart } from "../../../shared/core/mess
 import {
   append,
   changedParts,
+  emptyHistory,
   type History,
   headerOf,
   linkOf,
@@ -27,7 +28,7 @@ const message: fc.Arbitrary<Message> = fc.oneof(
   fc.array(fc.oneof(textPart, use), { maxLength: 3 }).map((content): Message => ({ role: "assistant", content })),
 );
 const appended = (messages: readonly Message[]): History => {
-  const history: History = { messages: [], links: [] };
+  const history: History = emptyHistory();
   for (const one of messages) append(header, history, one);
   return history;
 };

@@ -14,7 +14,8 @@ import {
 } from "../../../shared/core/task/history.ts";
 import { nextAction } from "../../../shared/core/task/loop.ts";
 import { outputCheck } from "../../../shared/core/task/output.ts";
-import { apply, replay } from "../../../shared/core/task/replay.ts";
+import { replay } from "../../../shared/core/task/replay.ts";
+import { apply } from "../../../shared/core/task/state.ts";
 import { begin, illegal, started, type Task, tapeOf, task, turn, usage } from "./driver.ts";
 
 const tape = fc.array(fc.nat(10_000), { maxLength: 300, minLength: 30 });
@@ -196,9 +197,9 @@ describe("normalise", () => {
     started(writer);
     turn(writer, task.caps, tapeOf([]), () => answer([use("a"), use("b")]));
     const event = { type: "ToolCallCompleted", stepId: "s0", toolUseId: "a", isError: false } as const;
-    apply(writer.state, { ...event, result: "first" });
-    apply(writer.state, { ...event, result: "second" });
-    apply(writer.state, { ...event, toolUseId: "b", result: "b" });
+    apply(writer.state, { ...event, result: "first" }, 0);
+    apply(writer.state, { ...event, result: "second" }, 0);
+    apply(writer.state, { ...event, toolUseId: "b", result: "b" }, 0);
     expect(writer.state.history.messages.at(-1)?.content).toMatchObject([{ text: "first" }, { text: "b" }]);
   });
 });

@@ -5,7 +5,8 @@ import { parseTaskEvents, type RawEvent } from "../../../shared/core/events.ts";
 import type { AssistantPart, ModelResponse } from "../../../shared/core/messages.ts";
 import { headerOf, type RoleText } from "../../../shared/core/task/header.ts";
 import { outputCheck } from "../../../shared/core/task/output.ts";
-import { apply, effectiveTask, initialState, replay } from "../../../shared/core/task/replay.ts";
+import { effectiveTask, replay } from "../../../shared/core/task/replay.ts";
+import { apply, initialState } from "../../../shared/core/task/state.ts";
 import {
   begin,
   comparable,
@@ -79,7 +80,7 @@ describe("replay", () => {
         const { raw } = drive(of, numbers);
         const cut = at % (raw.length + 1);
         const state = stateOf(of, raw.slice(0, cut));
-        for (const event of raw.slice(cut)) apply(state, event);
+        for (const event of raw.slice(cut)) apply(state, event, event.seq);
         expect(comparable(state)).toEqual(comparable(stateOf(of, raw)));
       }),
       { numRuns: 150 },
@@ -275,7 +276,7 @@ describe("idempotency keys", () => {
   });
 
   test("belong to run and task", async () => {
-    const { idempotencyKey } = await import("../../../shared/core/task/replay.ts");
+    const { idempotencyKey } = await import("../../../shared/core/task/state.ts");
     const state = initialState(header, null, "x");
     const of = (run: string, id: string) => idempotencyKey(run, id, state, "pay", {});
     expect(new Set([of("r1", "w0t0"), of("r1", "w0t1"), of("r2", "w0t0")]).size).toBe(3);

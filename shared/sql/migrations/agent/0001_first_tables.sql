@@ -2,6 +2,7 @@
 CREATE TABLE :agent.runs (
   run_id uuid PRIMARY KEY,
   process text NOT NULL,
+  mode text NOT NULL DEFAULT 'task' CHECK (mode IN ('task', 'session')),
   input jsonb NOT NULL,
   output jsonb,
   error jsonb,
@@ -11,8 +12,11 @@ CREATE TABLE :agent.runs (
   request_digest text NOT NULL,
   ended text CHECK (ended IN ('completed', 'failed', 'cancelled')),
   waiting_cut int NOT NULL DEFAULT 0,
+  waiting_approval int NOT NULL DEFAULT 0,
+  waiting_input int NOT NULL DEFAULT 0,
   phase text NOT NULL DEFAULT 'created' CHECK (phase IN ('created', 'running', 'waitingRetry', 'waitingTimer')),
-  status text NOT NULL GENERATED ALWAYS AS (CASE WHEN ended IS NOT NULL THEN ended WHEN waiting_cut > 0 THEN 'waitingCut' ELSE phase END) STORED,
+  status text NOT NULL GENERATED ALWAYS AS (CASE WHEN ended IS NOT NULL THEN ended WHEN waiting_cut > 0 THEN 'waitingCut'
+    WHEN waiting_approval > 0 THEN 'waitingApproval' WHEN waiting_input > 0 THEN 'awaitingInput' ELSE phase END) STORED,
   created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   ended_at timestamptz
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
@@ -26,7 +30,7 @@ CREATE TABLE :agent.streams (
   inbox_seq bigint NOT NULL DEFAULT 0,
   status text NOT NULL DEFAULT 'ready' CHECK (status IN ('ready', 'running', 'parked', 'ended')),
   outcome text CHECK (outcome IN ('completed', 'failed', 'cancelled')),
-  wait text CHECK (wait IN ('wave', 'timer', 'retry', 'cut', 'claim')),
+  wait text CHECK (wait IN ('wave', 'timer', 'retry', 'cut', 'claim', 'approval', 'input')),
   absorbed bigint NOT NULL DEFAULT 0,
   wake_at timestamptz,
   lease_owner uuid,

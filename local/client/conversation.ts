@@ -1,0 +1,201 @@
+// A conversation with a session, from its user's side: wait until it needs somebody, show what is new, take a line, say it. Whatever is shown comes from
+// whole readings of the run, so that nothing is missed and nothing shown twice, also when others speak in the same session.
+import { randomUUID } from "node:crypto";
+import { TorenError } from "../../shared/core/errors.ts";
+import type { PageEvent } from "../../shared/http/events-page.ts";
+import type { ApprovalJson, RunJson } from "../../shared/http/run-json.ts";
+import type { ChatScreen } from "../terminal/chat-screen.ts";
+import type { Line, LineInput } from "../terminal/lines.ts";
+import { isEnded } from "../terminal/tree.ts";
+import { openApprovals } from "../terminal/waits.ts";
+import type { NewMessage } from "./api.ts";
+import type { Follower } from "./follow.ts";
+
+export interface ConversationDeps {
+  readonly runId: string;
+  readonly lines: LineInput;
+  readonly screen: ChatScreen;
+  readonly user: string;
+  readonly interrupted: AbortSignal;
+  /** Turns that were shown before, and messages of ours that the transcript may not hold yet. */
+  readonly shown: number;
+  follower(onEvents: (events: readonly PageEvent[]) => void): Follower;
+}
+
+/** Null: its user left, and it goes on without them. */
+export async function converse(deps: ConversationDeps): Promise<RunJson | null> {
+  const { screen, interrupted } = deps;
+  const talk = createTalk(deps);
+  for (;;) {
+    screen.work(null);
+    const run = await talk.follower.until(talk.needsSomebody, interrupted);
+    screen.rest();
+    if (run === null) return null;
+    talk.show(run);
+    if (isEnded(run)) return run;
+    const asked = openApprovals(run).find((a) => !talk.passed.has(a.call));
+    if (asked !== undefined) {
+      if (!(await decide(talk, run, asked))) return null;
+    } else if (run.cuts.length > 0) {
+      screen.cut(run);
+      talk.cutsSaid = true;
+    } else if (!(await speak(talk, run))) return null;
+  }
+}
+
+interface Talk {
+  readonly deps: ConversationDeps;
+  readonly follower: Follower;
+  /** Calls that were decided here, or are left to others. */
+  readonly passed: Set<string>;
+  cutsSaid: boolean;
+  /** Read, but not yet its turn. */
+  held: Line | null;
+  closing: boolean;
+  needsSomebody(run: RunJson): boolean;
+  show(run: RunJson): void;
+  say(message: NewMessage): Promise<void>;
+  /** The next line, unless the run changes first: null. */
+  lineOr(changed: (run: RunJson) => boolean, prompt: string): Promise<Line | null>;
+}
+
+function createTalk(deps: ConversationDeps): Talk {
+  const { runId, lines, screen, interrupted } = deps;
+  let shown = deps.shown;
+  const ours: string[] = [];
+  const follower = deps.follower((events) => {
+    const doing = events.findLast((e) => e.type === "ToolCallStarted" || e.type === "ToolCallCompleted");
+    if (doing?.type === "ToolCallStarted") screen.work(String((doing.payload as { tool?: unknown }).tool));
+  });
+  const talk: Talk = {
+    deps,
+    follower,
+    passed: new Set(),
+    cutsSaid: false,
+    held: null,
+    closing: false,
+    needsSomebody: (run) => {
+      if (openApprovals(run).some((a) => !talk.passed.has(a.call))) return true;
+      if (run.cuts.length > 0) return !talk.cutsSaid;
+      talk.cutsSaid = false;
+      const heard = (run.turns ?? []).slice(shown).filter((turn) => turn.by === "user").length;
+      return run.status === "awaitingInput" && !talk.closing && heard >= ours.length;
+    },
+    show: (run) => {
+      const turns = run.turns ?? [];
+      for (const turn of turns.slice(shown)) {
+        const own = turn.by === "user" ? ours.indexOf(turn.text) : -1;
+        if (own >= 0) ours.splice(own, 1);
+        else screen.turn(turn);
+      }
+      shown = Math.max(shown, turns.length);
+    },
+    say: async (message) => {
+      if (message.text !== undefined) ours.push(message.text);
+      if (message.close === true) talk.closing = true;
+      const key = randomUUID();
+      const send = () => follower.api.send(runId, message, key);
+      await send().catch(async (thrown) => {
+        if (!(thrown instanceof TorenError) || thrown.code !== "server.unreachable") throw thrown;
+        await follower.until(() => true, interrupted); // it, or another one, is back then
+        await send();
+      });
+    },
+    lineOr: async (changed, prompt) => {
+      const got = new AbortController();
+      const news = new AbortController();
+      const watching = follower
+        .until(changed, AbortSignal.any([got.signal, interrupted]))
+        .then((run) => (run === null ? undefined : news.abort()));
+      const line = await lines.next(prompt, AbortSignal.any([news.signal, interrupted]));
+      got.abort();
+      await watching;
+      return line.type === "aborted" ? null : line;
+    },
+  };
+  return talk;
+}
+
+/** False: its user left. */
+async function decide(talk: Talk, run: RunJson, asked: ApprovalJson): Promise<boolean> {
+  const { deps, follower, passed } = talk;
+  const { screen, lines, user, runId, interrupted } = deps;
+  screen.approval(run, asked);
+  const isDecided = (now: RunJson): boolean => !openApprovals(now).some((a) => a.call === asked.call);
+  for (;;) {
+    const line = talk.held ?? (await talk.lineOr(isDecided, "  allow it? y, or n and why: "));
+    if (line === null) {
+      if (interrupted.aborted) return false;
+      screen.say("  It has been decided elsewhere.");
+      return true;
+    }
+    const answer = line.type === "line" ? /^\s*(y|yes|n|no)(?:[\s,:;]+(.*))?$/is.exec(line.text) : null;
+    if (answer === null && lines.interactive && line.type === "line") continue;
+    if (answer === null) {
+      if (lines.interactive) return false; // Ctrl-D: it waits on
+      talk.held = line;
+      passed.add(asked.call);
+      screen.say(
+        `  What follows isn't y or n. Decide it with \`toren jobs approve ${runId}\` or \`toren jobs deny ${runId}\`.`,
+      );
+      return true;
+    }
+    talk.held = null;
+    passed.add(asked.call);
+    const granted = answer[1]?.toLowerCase().startsWith("y") === true;
+    const comment = answer[2]?.trim() ?? "";
+    await follower.api.approve(runId, { granted, call: asked.call, by: user, comment }).catch((thrown) => {
+      if (!(thrown instanceof TorenError) || !TOO_LATE.has(thrown.code)) throw thrown;
+      screen.say(`  ${thrown.message}`);
+    });
+    return true;
+  }
+}
+
+const TOO_LATE: ReadonlySet<string> = new Set(["decision.taken", "approval.unknown", "run.ended"]);
+
+/** False: its user left. */
+async function speak(talk: Talk, run: RunJson): Promise<boolean> {
+  const { screen, interrupted } = talk.deps;
+  const before = run.turns?.length ?? 0;
+  const changed = (now: RunJson): boolean => now.status !== "awaitingInput" || (now.turns?.length ?? 0) > before;
+  for (;;) {
+    const line = talk.held ?? (await talk.lineOr(changed, screen.prompt));
+    talk.held = null;
+    if (line === null) return !interrupted.aborted;
+    const command = commandOf(line);
+    switch (command.type) {
+      case "close":
+        await talk.say({ close: true });
+        return true;
+      case "say":
+        await talk.say({ text: command.text });
+        return true;
+      case "explain":
+        screen.say(command.text);
+        break;
+      case "nothing":
+        break;
+    }
+  }
+}
+
+export type ChatCommand =
+  | { readonly type: "say" | "explain"; readonly text: string }
+  | { readonly type: "close" | "nothing" };
+
+export const CHAT_HELP =
+  "/close or Ctrl-D closes the session, Ctrl-C leaves it as it is. To say something that begins with a slash, put a space before it.";
+
+/** What a line means. A mistyped command isn't said to the agent: it would cost a call. */
+export function commandOf(line: Line): ChatCommand {
+  if (line.type !== "line") return { type: "close" };
+  const text = line.text.trim();
+  if (text === "") return { type: "nothing" };
+  if (!line.text.startsWith("/")) return { type: "say", text };
+  if (text === "/close") return { type: "close" };
+  return {
+    type: "explain",
+    text: text === "/help" ? CHAT_HELP : `There is no ${text.split(/\s/)[0]} here. ${CHAT_HELP}`,
+  };
+}

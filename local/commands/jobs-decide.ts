@@ -1,0 +1,67 @@
+// toren jobs approve, toren jobs deny: a person's decision about a call that waits. What is decided is shown first, and is what the decision names.
+import type { Command } from "commander";
+import { TorenError } from "../../shared/core/errors.ts";
+import type { ApprovalJson, RunJson } from "../../shared/http/run-json.ts";
+import { demandServer } from "../client/connect.ts";
+import { wholeRunId } from "../client/run-id.ts";
+import { mark, styleOf } from "../terminal/style.ts";
+import { oneLine } from "../terminal/terminal.ts";
+import { approvalLines, openApprovals } from "../terminal/waits.ts";
+import { type Context, EXIT, say, subcommand, writeJson } from "./context.ts";
+
+interface Options {
+  readonly call?: string;
+  readonly comment?: string;
+  readonly json?: boolean;
+}
+
+const decision = (name: string, description: string, comment: string): Command =>
+  subcommand(name, description)
+    .argument("<run>", "its id, or the beginning of it")
+    .option("--call <id>", "which call, where several wait: its id, or the beginning of it")
+    .option("--comment <text>", comment);
+
+export const approveCommand = (context: Context): Command =>
+  decision("approve", "allow a call that waits for approval", "kept in the run's log").action(
+    (typed: string, options: Options) => context.run(options.json, () => decide(context, typed, options, true)),
+  );
+
+export const denyCommand = (context: Context): Command =>
+  decision("deny", "deny a call that waits for approval", "why: the model reads it").action(
+    (typed: string, options: Options) => context.run(options.json, () => decide(context, typed, options, false)),
+  );
+
+async function decide({ terminal }: Context, typed: string, options: Options, granted: boolean): Promise<number> {
+  const { api } = await demandServer(terminal);
+  const runId = await wholeRunId(api, typed);
+  const asked = chosen(await api.run(runId), options.call);
+  const style = styleOf(terminal.err);
+  if (asked !== null && !options.json) say(terminal, approvalLines(asked, style, Date.now()).join("\n"));
+  const call = asked?.call ?? options.call;
+  const { comment } = options;
+  // Where nothing waits, the server knows why: decided by somebody, ended, or never asked.
+  await api.approve(runId, {
+    granted,
+    by: terminal.user,
+    ...(call === undefined ? {} : { call }),
+    ...(comment === undefined ? {} : { comment }),
+  });
+  if (options.json)
+    writeJson(terminal, { runId, call, tool: asked?.tool, args: asked?.args, granted, by: terminal.user });
+  else {
+    const said = granted ? "Granted" : "Denied";
+    say(terminal, `  ${mark(granted ? "done" : "cancelled", style)} ${said} by ${oneLine(terminal.user)}.`);
+  }
+  return EXIT.done;
+}
+
+/** The call that is meant; null: none waits that it could be. */
+function chosen(run: RunJson, typed: string | undefined): ApprovalJson | null {
+  const open = openApprovals(run);
+  const named = typed === undefined ? open : open.filter(({ call }) => call === typed);
+  const meant = named.length > 0 || typed === undefined ? named : open.filter(({ call }) => call.startsWith(typed));
+  const [only, ...others] = meant;
+  if (others.length === 0) return only ?? null;
+  const list = meant.map(({ call, tool, args }) => `\n  ${call}  ${tool} ${oneLine(JSON.stringify(args))}`).join("");
+  throw new TorenError("approval.ambiguous", `${meant.length} calls wait: name one with --call.${list}`);
+}

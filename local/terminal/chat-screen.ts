@@ -1,0 +1,90 @@
+// A conversation on the screen: what the agent says on stdout, all else on stderr. With --json every happening is one document a line on stdout.
+import type { ApprovalJson, RunJson, TurnJson } from "../../shared/http/run-json.ts";
+import { mark, styleOf } from "./style.ts";
+import { oneLine, printable, type Terminal } from "./terminal.ts";
+import { clock } from "./units.ts";
+import { approvalLines, waitLines } from "./waits.ts";
+
+export interface ChatScreen {
+  readonly prompt: string;
+  turn(turn: TurnJson): void;
+  approval(run: RunJson, asked: ApprovalJson): void;
+  /** A cut that waits: it is decided elsewhere. */
+  cut(run: RunJson): void;
+  started(run: { readonly runId: string; readonly agent: string }): void;
+  ended(run: RunJson): void;
+  /** What there is to say to a person; in JSON nothing. */
+  say(text: string): void;
+  /** Shows that it works, until `rest`. `doing`: the tool that runs, if one does. */
+  work(doing: string | null): void;
+  rest(): void;
+}
+
+const REDRAW_MS = 500;
+const ERASE_LINE = "\r\u001b[K";
+
+export function chatScreen(terminal: Terminal, json: boolean): ChatScreen {
+  return json ? jsonScreen(terminal) : textScreen(terminal);
+}
+
+function jsonScreen({ out, err }: Terminal): ChatScreen {
+  const write = (value: unknown): void => out.write(`${JSON.stringify(value)}\n`);
+  return {
+    prompt: "",
+    turn: ({ by, text, at }) => write({ type: by === "agent" ? "answer" : "message", text, at }),
+    approval: (_run, { call, tool, args, expiresAt }) => write({ type: "approval", call, tool, args, expiresAt }),
+    cut: (run) => write({ type: "cut", cuts: run.cuts }),
+    started: ({ runId, agent }) => write({ type: "session", runId, agent }),
+    ended: ({ status, error }) => write({ type: "ended", status, ...(error === null ? {} : { error }) }),
+    say: (text) => err.write(`${text}\n`),
+    work: () => {},
+    rest: () => {},
+  };
+}
+
+function textScreen({ out, err }: Terminal): ChatScreen {
+  const style = styleOf(err);
+  const live = err.size() !== null;
+  const inked = out.size() !== null;
+  const working = { since: 0, doing: null as string | null, timer: undefined as NodeJS.Timeout | undefined };
+  const draw = (): void => {
+    const doing = working.doing === null ? "" : ` · ${oneLine(working.doing)}`;
+    err.write(`${ERASE_LINE}${mark("running", style)} ${style.dim(`${clock(Date.now() - working.since)}${doing}`)}`);
+  };
+  const rest = (): void => {
+    if (working.timer === undefined) return;
+    clearInterval(working.timer);
+    working.timer = undefined;
+    err.write(ERASE_LINE);
+  };
+  const say = (text: string): void => {
+    rest();
+    err.write(`${text}\n`);
+  };
+  return {
+    prompt: `${style.cyan("›")} `,
+    turn: ({ by, text }) => {
+      rest();
+      if (by === "user") return say(style.dim(`(from elsewhere) ${printable(text)}`));
+      out.write(inked ? `${printable(text)}\n\n` : `${text}\n`);
+    },
+    approval: (_run, asked) => say(approvalLines(asked, style, Date.now()).join("\n")),
+    cut: (run) => say(waitLines(run, style, Date.now()).join("\n")),
+    started: () => {},
+    ended: ({ status, error }) => {
+      const why = error === null ? "" : ` (${oneLine(`${error.code}: ${error.message}`)})`;
+      say(style.dim(status === "completed" ? "The session is closed." : `The session has ${status}${why}.`));
+    },
+    say,
+    work: (doing) => {
+      if (!live || (doing !== null && working.timer === undefined)) return; // somebody else's turn, while a prompt stands here
+      working.doing = doing;
+      if (working.timer === undefined) {
+        working.since = Date.now();
+        working.timer = setInterval(draw, REDRAW_MS).unref();
+      }
+      draw();
+    },
+    rest,
+  };
+}

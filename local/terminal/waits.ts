@@ -1,0 +1,94 @@
+// What a run waits for from a person, as lines: calls to allow, cuts to decide, a message; each with the command that answers it.
+import type { ApprovalJson, CutJson, RunJson, TurnJson } from "../../shared/http/run-json.ts";
+import { mark, type Style } from "./style.ts";
+import { cut, oneLine, printable } from "./terminal.ts";
+import { ago, duration, shortId } from "./units.ts";
+
+const ARGUMENT_CHARS = 300;
+const NAME_COLUMNS_MAX = 24;
+
+type Waiting = Pick<RunJson, "runId" | "status" | "endedAt" | "approvals" | "cuts">;
+
+/** Calls that nobody has decided about. */
+export const openApprovals = (run: Pick<RunJson, "approvals">): ApprovalJson[] =>
+  run.approvals.filter((a) => a.decided === null);
+
+/** Whether a person is wanted. */
+export const waitsForPerson = (run: Waiting): boolean =>
+  run.endedAt === null && (run.cuts.length > 0 || openApprovals(run).length > 0 || run.status === "awaitingInput");
+
+/** Empty while nobody is wanted. `now` in milliseconds since 1970. */
+export function waitLines(run: Waiting, style: Style, now: number): string[] {
+  if (!waitsForPerson(run)) return [];
+  const id = shortId(run.runId);
+  const open = openApprovals(run);
+  const lines = [
+    ...run.cuts.flatMap((asked) => cutLines(asked, style)),
+    ...open.flatMap((asked) => approvalLines(asked, style, now)),
+  ];
+  const call = open.length > 1 ? " --call ID" : "";
+  const keep = run.cuts.some((asked) => asked.stream === "run") ? "" : `   toren jobs resume ${id} --keep`;
+  return [
+    ...lines,
+    ...(run.cuts.length > 0 ? [`  ${style.cyan(`toren jobs resume ${id} --rerun${keep}`)}`] : []),
+    ...(open.length > 0 ? [`  ${style.cyan(`toren jobs approve ${id}${call}   toren jobs deny ${id}${call}`)}`] : []),
+    ...(run.status === "awaitingInput" && open.length === 0
+      ? [`  ${style.cyan(`toren chat --run ${id}   toren jobs send ${id} TEXT`)}`]
+      : []),
+  ];
+}
+
+/** A call with its arguments, one a line. */
+export function approvalLines(asked: ApprovalJson, style: Style, now: number): string[] {
+  const expiry =
+    asked.expiresAt === null ? "" : ` · denied in ${duration(Math.max(0, Date.parse(asked.expiresAt) - now))}`;
+  const since = `asked ${ago(now - Date.parse(asked.requestedAt))}${expiry} · call ${oneLine(asked.call)}`;
+  return [
+    `  ${mark("parked", style)} ${style.bold(oneLine(asked.tool))} ${style.yellow("waits for approval")}  ${style.dim(since)}`,
+    ...argumentLines(asked.args).map((text) => `      ${text}`),
+  ];
+}
+
+/** Whole names, and values as far as a person reads them. */
+export function argumentLines(args: ApprovalJson["args"]): string[] {
+  if (typeof args !== "object" || args === null || Array.isArray(args)) return [shown(args)];
+  const entries = Object.entries(args);
+  if (entries.length === 0) return ["(no arguments)"];
+  const width = Math.min(NAME_COLUMNS_MAX, Math.max(...entries.map(([name]) => oneLine(name).length)));
+  return entries.map(([name, value]) => `${oneLine(name).padEnd(width)}  ${shown(value)}`);
+}
+
+const shown = (value: ApprovalJson["args"]): string =>
+  cut(oneLine(typeof value === "string" ? value : JSON.stringify(value)), ARGUMENT_CHARS);
+
+function cutLines(asked: CutJson, style: Style): string[] {
+  const stream = asked.stream.replace(/^task:/, "");
+  const again = asked.calls.length === 0 ? [] : [`      would be done again: ${oneLine(asked.calls.join(", "))}`];
+  return [
+    `  ${mark("parked", style)} ${style.bold(stream)} ${style.yellow("waits for a decision")}  ${style.dim(oneLine(asked.reason))}`,
+    ...again,
+  ];
+}
+
+/** Decisions that were made. */
+export const decidedLines = (run: Pick<RunJson, "approvals">, style: Style, now: number): string[] =>
+  run.approvals.flatMap(({ tool, decided }) => {
+    if (decided === null) return [];
+    const said = decided.comment.trim() === "" ? "" : `: ${oneLine(decided.comment)}`;
+    const what = `${decided.granted ? "granted" : "denied"} by ${oneLine(decided.by)}`;
+    const when = style.dim(ago(now - Date.parse(decided.at)));
+    return [`  ${mark(decided.granted ? "done" : "cancelled", style)} ${oneLine(tool)}  ${what}${said}  ${when}`];
+  });
+
+const INDENT = "          ";
+
+/** A conversation, the last `most` turns of it. */
+export function transcriptLines(turns: readonly TurnJson[], most: number, style: Style): string[] {
+  const hidden = turns.length - most;
+  const above = hidden > 0 ? [style.dim(`  … ${hidden} above (--json has them)`)] : [];
+  const lines = turns.slice(-most).map(({ by, text }) => {
+    const who = by === "user" ? style.cyan("user ") : style.green("agent");
+    return `  ${who}   ${printable(text.trimEnd()).replaceAll("\n", `\n${INDENT}`)}`;
+  });
+  return [...above, ...lines];
+}

@@ -1,0 +1,136 @@
+// What people tell a task: whether a call may run, what they say in a session, and what becomes of a cut that would repeat an effect. Each is a fact
+// under a key: the first wins, and whoever comes second is told who was first, and when (c18).
+import type { ErrorInfo } from "../core/errors.ts";
+import type { Fact } from "../core/events.ts";
+import type { PendingApproval, StreamRef } from "../ports/store.ts";
+import type { EngineDeps } from "./deps.ts";
+import { hintOf, nudge, taskStream } from "./hints.ts";
+import { decisionKey } from "./task-approvals.ts";
+
+type SpeakDeps = Pick<EngineDeps, "store" | "queue" | "uuid">;
+export type Spoken = { readonly type: "told" } | { readonly type: "refused"; readonly error: ErrorInfo };
+
+const refused = (code: ErrorInfo["code"], message: string): Spoken => ({ type: "refused", error: { code, message } });
+const unknownRun = (runId: string): Spoken => refused("run.unknown", `There is no run ${runId}.`);
+const endedRun = (runId: string, at?: number | null, more = ""): Spoken =>
+  refused("run.ended", `Run ${runId} has ended${at == null ? "" : `, at ${time(at)}`}; nothing was changed.${more}`);
+const time = (ms: number): string => new Date(ms).toISOString();
+
+export interface ApprovalDecision {
+  readonly agent: string;
+  readonly runId: string;
+  /** The tool use's id; may be left out when only one call waits. */
+  readonly call?: string;
+  readonly granted: boolean;
+  readonly by: string;
+  readonly comment: string;
+}
+
+export async function decideApproval(deps: SpeakDeps, decision: ApprovalDecision): Promise<Spoken> {
+  const { agent, runId, call } = decision;
+  const row = await deps.store.runs.get(agent, runId);
+  if (row === null) return unknownRun(runId);
+  const asked = await deps.store.tasks.approvals(agent, runId);
+  if (row.endedAt !== null) {
+    const last = asked.findLast((a) => call === undefined || a.toolUseId === call)?.decided;
+    return endedRun(runId, row.endedAt, last ? ` ${taken({ kind: "decision", key: "", ...last }, last.at)}` : "");
+  }
+  const open = asked.filter((a) => a.decided === null);
+  const latest = open.length > 0 ? open : asked.slice(-1); // a decision that came second is told who was first
+  const wanted = call === undefined ? latest : asked.filter((a) => a.toolUseId === call);
+  const [approval] = wanted;
+  if (approval === undefined)
+    return refused(
+      "approval.unknown",
+      call === undefined
+        ? "No call of this run waits for approval."
+        : `No call "${call}" of this run waits for approval. ${waiting(open)}`,
+    );
+  if (wanted.length > 1)
+    return refused("approval.ambiguous", `${wanted.length} calls wait: name one. ${waiting(wanted)}`);
+  const { granted, by, comment } = decision;
+  const fact: Fact = { kind: "decision", key: approval.key, granted, by, comment };
+  const stream = { agent, runId, streamId: taskStream(approval.taskId) };
+  return await tell(deps, stream, decisionKey(approval.key), fact);
+}
+
+const waiting = (open: readonly PendingApproval[]): string =>
+  open.length === 0 ? "" : `Waiting: ${open.map((a) => `${a.toolUseId} (${a.tool})`).join(", ")}.`;
+
+async function tell(deps: SpeakDeps, stream: StreamRef, key: string, fact: Fact): Promise<Spoken> {
+  const delivered = await deps.store.streams.deliver(stream, key, fact);
+  switch (delivered.type) {
+    case "delivered":
+      await nudge(deps, [hintOf(stream.agent, stream.runId, stream.streamId)]); // also for one that works: it looks at its next step
+      return { type: "told" };
+    case "duplicate":
+      return refused("decision.taken", taken(delivered.fact, delivered.at));
+    case "ended":
+      return endedRun(stream.runId);
+    case "missing":
+      return unknownRun(stream.runId);
+  }
+}
+
+const taken = (fact: Fact, at: number): string => `Decided already: ${said(fact)}, at ${time(at)}.`;
+
+function said(fact: Fact): string {
+  if (fact.kind === "decision")
+    return `${fact.granted ? "granted" : "denied"} by ${fact.by}${fact.comment === "" ? "" : ` ("${fact.comment}")`}`;
+  if (fact.kind === "cutDecision") return `${fact.decision} by ${fact.by}`;
+  return fact.kind;
+}
+
+export interface Message {
+  readonly agent: string;
+  readonly runId: string;
+  readonly text: string;
+  /** The session ends with the answer; with an empty text at once. */
+  readonly close: boolean;
+  /** Read at the next step, not at the end of the turn. */
+  readonly steer: boolean;
+  /** The same key again: nothing is said twice. */
+  readonly idempotencyKey?: string;
+}
+
+export async function sendMessage(deps: SpeakDeps, message: Message): Promise<Spoken> {
+  const { agent, runId, text, close, steer } = message;
+  const row = await deps.store.runs.get(agent, runId);
+  if (row === null) return unknownRun(runId);
+  if (row.mode !== "session") return refused("run.not_a_session", `Run ${runId} is no session: it takes no messages.`);
+  if (row.endedAt !== null) return endedRun(runId, row.endedAt);
+  if (text.trim() === "" && !close)
+    return refused("request.invalid", "The message is empty: say something, or close the session.");
+  const stream = { agent, runId, streamId: taskStream("w0t0") };
+  const key = `message:${message.idempotencyKey ?? deps.uuid()}`;
+  const told = await tell(deps, stream, key, { kind: "message", text, close, steer });
+  return told.type === "refused" && told.error.code === "decision.taken" ? { type: "told" } : told;
+}
+
+/** For every stream of the run that waits for a decision about a cut. */
+export async function decideCut(
+  deps: SpeakDeps,
+  decision: { agent: string; runId: string; decision: "rerun" | "keep"; by: string },
+): Promise<Spoken> {
+  const { agent, runId, by } = decision;
+  const row = await deps.store.runs.get(agent, runId);
+  if (row === null) return unknownRun(runId);
+  if (row.endedAt !== null) return endedRun(runId, row.endedAt);
+  const streams = (await deps.store.runs.streams(agent, runId)).filter((s) => s.wait === "cut");
+  if (streams.length === 0) return refused("cut.not_waiting", "No cut of this run waits for a decision.");
+  if (decision.decision === "keep" && streams.some((s) => s.streamId === "run"))
+    return refused(
+      "not_in_this_version",
+      "The workflow itself was edited; --keep is for edits of a task's prompt or tools. Revert the edit and resume, or decide --rerun.",
+    );
+  const results = await Promise.all(
+    streams.map(({ streamId, headSeq }) =>
+      tell(deps, { agent, runId, streamId }, `cut:${headSeq}`, {
+        kind: "cutDecision",
+        decision: decision.decision,
+        by,
+      }),
+    ),
+  );
+  return results.find((r) => r.type === "refused") ?? { type: "told" };
+}

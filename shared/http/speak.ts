@@ -1,0 +1,68 @@
+// Routes of what people tell a run: decisions about calls and cuts, messages of a conversation, a nudge. Each is a fact; the first under its key wins.
+import * as z from "zod";
+import { DECIDED_BY_MAX_CHARS, DECISION_COMMENT_MAX_CHARS, REQUEST_BODY_BYTES } from "../core/limits.ts";
+import { readJson } from "./body.ts";
+import type { HttpContext, HttpDeps } from "./deps.ts";
+import { answerTold, findRun, idempotencyKeyOf } from "./runs.ts";
+
+const by = z.string().trim().min(1).max(DECIDED_BY_MAX_CHARS).optional().meta({
+  description: "Who decides, as people read it. Default: the name of the API key.",
+});
+
+export const approval = z.strictObject({
+  granted: z.boolean(),
+  call: z.string().min(1).max(200).optional().meta({
+    description: "The waiting call's id. May be left out when only one waits.",
+  }),
+  comment: z.string().max(DECISION_COMMENT_MAX_CHARS).default("").meta({
+    description: "Kept in the log; the model reads it when the call is denied.",
+  }),
+  by,
+});
+
+export async function decideApproval(c: HttpContext, deps: HttpDeps): Promise<Response> {
+  const body = await readJson(c.req.raw, REQUEST_BODY_BYTES, approval);
+  const { granted, call, comment } = body;
+  const ref = await findRun(c, deps);
+  const decision = { ...ref, granted, comment, by: byOf(c, body), ...(call === undefined ? {} : { call }) };
+  return answerTold(c, ref.runId, await deps.useCases.decideApproval(decision));
+}
+
+export const message = z.strictObject({
+  text: z.string().default(""),
+  close: z.boolean().default(false).meta({
+    description: "The session ends with the answer to this message; without a text at once.",
+  }),
+  steer: z.boolean().default(false).meta({
+    description: "Read at the next step of the turn under way, not at its end.",
+  }),
+});
+
+export async function sendMessage(c: HttpContext, deps: HttpDeps): Promise<Response> {
+  const body = await readJson(c.req.raw, REQUEST_BODY_BYTES, message);
+  const key = idempotencyKeyOf(c);
+  const ref = await findRun(c, deps);
+  const said = { ...ref, ...body, ...(key === undefined ? {} : { idempotencyKey: key }) };
+  return answerTold(c, ref.runId, await deps.useCases.sendMessage(said));
+}
+
+export const resumption = z.strictObject({
+  decision: z.enum(["rerun", "keep"]).optional().meta({
+    description: "About a cut that waits. `rerun`: cut, and repeat the calls; `keep`: go on from what is recorded.",
+  }),
+  by,
+});
+
+/** Without a decision: has somebody look at the run now. */
+export async function resumeRun(c: HttpContext, deps: HttpDeps): Promise<Response> {
+  const body = await readJson(c.req.raw, REQUEST_BODY_BYTES, resumption, {});
+  const ref = await findRun(c, deps);
+  const { decision } = body;
+  const told =
+    decision === undefined
+      ? await deps.useCases.resumeRun(ref)
+      : await deps.useCases.decideCut({ ...ref, decision, by: byOf(c, body) });
+  return answerTold(c, ref.runId, told);
+}
+
+const byOf = (c: HttpContext, body: { readonly by?: string | undefined }): string => body.by ?? c.get("keyName");

@@ -1,0 +1,133 @@
+// Sessions on the real engine (I6a): turns, messages in between, closing, and edits under a parked conversation.
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { createScriptedModel, type Turn } from "../../shared/adapters/model/script.ts";
+import type { ModelRequest } from "../../shared/core/messages.ts";
+import { sendMessage } from "../../shared/engine/speak-to-task.ts";
+import type { ToolDefinition } from "../../shared/ports/agents.ts";
+import { role, tool } from "../support/agents.ts";
+import { AGENT, type EngineTest, engineTest, until } from "./support.ts";
+
+let t: EngineTest;
+beforeAll(async () => {
+  t = await engineTest();
+});
+afterEach(async () => await t.reset());
+afterAll(async () => await t.close());
+
+const MAIN = { kind: "role", role: "main" } as const;
+const CHAT = { kind: "session", role: "main" } as const;
+const say = (runId: string, text: string, more: { close?: boolean; steer?: boolean } = {}) => ({
+  agent: AGENT,
+  runId,
+  text,
+  close: false,
+  steer: false,
+  ...more,
+});
+
+describe("sessions", () => {
+  const chat = (
+    respond: (r: ModelRequest, n: number) => Turn | Promise<Turn>,
+    system = "Be kind.",
+    generation = 1,
+    tools: ToolDefinition[] = [],
+  ) => {
+    const model = createScriptedModel(respond);
+    return { model, stack: t.stack([role("main", { system, tools })], CHAT, { model, generation }) };
+  };
+  const heard = (r: ModelRequest): string => {
+    const parts = r.messages.at(-1)?.content ?? [];
+    return parts.flatMap((p) => (p.type === "text" ? [p.text] : [])).join("+");
+  };
+
+  test("turns until it is closed; each answer is shown and recorded, the last one is the output", async () => {
+    const { stack, model } = chat((r) => `you said ${heard(r)}`);
+    const runId = await stack.start(AGENT, "hello");
+    const at = { agent: AGENT, runId };
+    expect((await stack.drive(at))?.status).toBe("awaitingInput");
+    await sendMessage(stack.deps, say(runId, "more"));
+    expect((await stack.drive(at))?.status).toBe("awaitingInput");
+    await sendMessage(stack.deps, say(runId, "bye", { close: true }));
+    expect(await stack.drive(at)).toMatchObject({ status: "completed", output: "you said bye" });
+    expect(model.ledger).toHaveLength(3);
+    expect(model.ledger[2]?.request.messages.map((m) => m.role)).toEqual([
+      "user",
+      "assistant",
+      "user",
+      "assistant",
+      "user",
+    ]);
+    expect((await stack.deps.store.tasks.turns(AGENT, runId)).map((turn) => `${turn.by}: ${turn.text}`)).toEqual([
+      "agent: you said hello",
+      "user: more",
+      "agent: you said more",
+      "user: bye",
+      "agent: you said bye",
+    ]);
+    expect(await sendMessage(stack.deps, say(runId, "hello?"))).toMatchObject({ error: { code: "run.ended" } });
+  });
+
+  test("closing with nothing to say ends at once with the last answer", async () => {
+    const { stack, model } = chat((r) => `re ${heard(r)}`);
+    const runId = await stack.start(AGENT, "a");
+    await stack.drive({ agent: AGENT, runId });
+    await sendMessage(stack.deps, say(runId, "", { close: true }));
+    expect(await stack.drive({ agent: AGENT, runId })).toMatchObject({ status: "completed", output: "re a" });
+    expect(model.ledger).toHaveLength(1);
+  });
+
+  test("messages that come while it works begin the next turn, in order; a steering one is read at the next step", async () => {
+    let open = false;
+    const slow = tool("slow", async () => {
+      await until(() => open);
+      return "ok";
+    });
+    const { stack, model } = chat(
+      (r, n) => (n === 0 ? { tools: [{ name: "slow", args: {} }] } : `re ${heard(r)}`),
+      "Be kind.",
+      1,
+      [slow],
+    );
+    const runId = await stack.start(AGENT, "go");
+    const driven = stack.drive({ agent: AGENT, runId });
+    await until(() => model.ledger.length === 1);
+    await until(async () => (await t.events(runId, "task:w0t0")).includes("ToolCallStarted"));
+    await sendMessage(stack.deps, say(runId, "one"));
+    await sendMessage(stack.deps, say(runId, "now!", { steer: true }));
+    await sendMessage(stack.deps, say(runId, "two"));
+    open = true;
+    await driven;
+    const last = await stack.drive({ agent: AGENT, runId });
+    expect(last?.status).toBe("awaitingInput");
+    const turns = (await stack.deps.store.tasks.turns(AGENT, runId))
+      .filter((turn) => turn.by === "agent")
+      .map((turn) => turn.text);
+    expect(turns).toEqual(["re now!", "re one+two"]);
+  });
+
+  test("I6a: editing the prompt under a parked session costs nothing until the next message, then one call", async () => {
+    const { stack } = chat((r) => `old ${heard(r)}`);
+    const runId = await stack.start(AGENT, "a");
+    await stack.drive({ agent: AGENT, runId });
+    for (const text of ["b", "c"]) {
+      await sendMessage(stack.deps, say(runId, text));
+      await stack.drive({ agent: AGENT, runId });
+    }
+    stack.stop();
+    const edited = chat((r) => `new ${heard(r)}`, "Be brief.", 2);
+    await edited.stack.deps.queue.send([{ queue: "tasks-short", hint: { agent: AGENT, runId, taskId: "w0t0" } }]);
+    expect((await edited.stack.drive({ agent: AGENT, runId }))?.status).toBe("awaitingInput");
+    expect(edited.model.ledger).toHaveLength(0);
+    await sendMessage(edited.stack.deps, say(runId, "d"));
+    await edited.stack.drive({ agent: AGENT, runId });
+    expect(edited.model.ledger).toHaveLength(1);
+    expect(edited.model.ledger[0]?.request.messages).toHaveLength(7);
+    expect(await t.payloads(runId, "StreamInvalidated")).toEqual([]);
+  });
+
+  test("a run that is no session takes no messages", async () => {
+    const stack = t.stack([role("main")], MAIN, { model: createScriptedModel(() => new Promise(() => {})) });
+    const runId = await stack.start(AGENT, "x");
+    expect(await sendMessage(stack.deps, say(runId, "hi"))).toMatchObject({ error: { code: "run.not_a_session" } });
+  });
+});

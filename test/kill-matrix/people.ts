@@ -1,0 +1,87 @@
+// People in the loop: what they decide and say is theirs to repeat, so they come again after every death, and nothing takes effect twice.
+
+import type { ModelRequest } from "../../shared/core/messages.ts";
+import type { EngineDeps } from "../../shared/engine/deps.ts";
+import { decideApproval, sendMessage } from "../../shared/engine/speak-to-task.ts";
+import { agent, role, tool } from "../support/agents.ts";
+import { AGENT, charge, type Scenario } from "./world.ts";
+
+const results = (request: ModelRequest): string =>
+  (request.messages.at(-1)?.content ?? []).flatMap((p) => (p.type === "toolResult" ? [p.text] : [])).join(" | ");
+const lastText = (request: ModelRequest): string =>
+  (request.messages.at(-1)?.content ?? []).flatMap((p) => (p.type === "text" ? [p.text] : [])).join("+");
+
+/** Grants what is for at most 10, denies the rest. Deciding a second time is refused, and changes nothing. */
+async function decide(deps: EngineDeps, runId: string): Promise<void> {
+  for (const { toolUseId, args, decided } of await deps.store.tasks.approvals(AGENT, runId)) {
+    if (decided !== null) continue;
+    const granted = (args as { sum: number }).sum <= 10;
+    await decideApproval(deps, { agent: AGENT, runId, call: toolUseId, granted, by: "ann", comment: "over 10" });
+  }
+}
+
+const approvals: Scenario = {
+  name: "approvals: of three calls one runs, one is granted and one denied",
+  input: "x",
+  output: 'charged {"sum":1} | seen | ann did not allow this call, and it did not run: over 10',
+  status: "completed",
+  keyedEffects: 1,
+  agent: (world) => {
+    const look = tool("look", () => "seen");
+    const gated = { ...charge(world), approval: () => true };
+    return agent(AGENT, [role("main", { tools: [gated, look] })], { kind: "role", role: "main" });
+  },
+  respond: (request) =>
+    request.messages.length === 1
+      ? {
+          tools: [
+            { name: "charge", args: { sum: 1 } },
+            { name: "look", args: {} },
+            { name: "charge", args: { sum: 99 } },
+          ],
+        }
+      : results(request),
+  people: decide,
+};
+
+const expired: Scenario = {
+  name: "an approval that nobody gives in time",
+  input: "x",
+  output: "the time limit did not allow this call, and it did not run: nobody decided in time",
+  status: "completed",
+  keyedEffects: 0,
+  agent: (world) =>
+    agent(AGENT, [role("main", { tools: [{ ...charge(world), approval: () => true }], approvalTimeoutMs: 40 })], {
+      kind: "role",
+      role: "main",
+    }),
+  respond: (request) =>
+    request.messages.length === 1 ? { tools: [{ name: "charge", args: { sum: 1 } }] } : results(request),
+};
+
+const SAID = ["two", "three"];
+const session: Scenario = {
+  name: "a session of three turns, closed with the last",
+  input: "one",
+  output: "re three",
+  status: "completed",
+  keyedEffects: 0,
+  sealed: true,
+  agent: () => agent(AGENT, [role("main")], { kind: "session", role: "main" }),
+  respond: (request) => `re ${lastText(request)}`,
+  people: async (deps, runId) => {
+    const turns = (await deps.store.tasks.turns(AGENT, runId)).filter((t) => t.by === "user").length;
+    const text = SAID[turns];
+    if (text === undefined) return;
+    await sendMessage(deps, {
+      agent: AGENT,
+      runId,
+      text,
+      close: turns === SAID.length - 1,
+      steer: false,
+      idempotencyKey: `message ${turns}`,
+    });
+  },
+};
+
+export const PEOPLE: readonly Scenario[] = [approvals, expired, session];
