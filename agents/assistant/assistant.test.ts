@@ -29,6 +29,7 @@ describe("calculate", () => {
     })).part;
     fc.assert(
       fc.property(part, (text) => {
+        // oxlint-disable-next-line typescript/no-implied-eval -- JavaScript itself is what the answers are held against
         const expected = Number((new Function(`return ${text}`)() as number).toPrecision(15));
         expect(calculate(text) + 0).toBe(expected + 0);
       }),

@@ -43,11 +43,13 @@ export interface StreamWriter {
   close(): void;
 }
 
+const storedForm = ({ type, ...payload }: Event): NewEvent => ({ type, payload: payload as NewEvent["payload"] });
+
 export function createStreamWriter(deps: EngineDeps, lease: Lease, head: number, cursor: number): StreamWriter {
   const { streams } = deps.store;
   const inbox = watchInbox(streams, lease, cursor);
   const { interrupt } = inbox;
-  let buffered: Event[] = [];
+  const buffered: Event[] = [];
   let lost = false;
   const release = deps.keeper.hold({
     lease,
@@ -59,9 +61,7 @@ export function createStreamWriter(deps: EngineDeps, lease: Lease, head: number,
   });
   const take = (): NewEvent[] => {
     if (lost) throw new LeaseLost();
-    const events = buffered.map(({ type, ...payload }) => ({ type, payload: payload as NewEvent["payload"] }));
-    buffered = [];
-    return events;
+    return buffered.splice(0).map(storedForm);
   };
   const written = <T extends { readonly type: "ok"; readonly head: number; readonly inboxSeq: number }>(
     answer: T | { readonly type: "conflict" },
@@ -108,7 +108,7 @@ export function createStreamWriter(deps: EngineDeps, lease: Lease, head: number,
     heard: inbox.heard,
     expect: inbox.expect,
     drop: () => {
-      buffered = [];
+      buffered.length = 0;
     },
     close: () => {
       release();
