@@ -9,7 +9,8 @@ import {
 } from "../core/limits.ts";
 import { normalise } from "../core/task/history.ts";
 import type { Action } from "../core/task/loop.ts";
-import { type Call, idempotencyKey } from "../core/task/state.ts";
+import type { Call } from "../core/task/phase.ts";
+import { idempotencyKey } from "../core/task/state.ts";
 import {
   badArguments,
   callDenied,

@@ -220,7 +220,7 @@ export const BUGS: readonly Bug[] = [
     edits: [
       {
         file: "shared/engine/task-steps.ts",
-        find: "  await writer.flush(); // the answer and its calls' starts: one append (I4)\n",
+        find: "  await writer.flush(); // the answer, what is asked of people, and its calls' starts: one append (I4)\n",
         replace: "",
       },
     ],
@@ -230,7 +230,7 @@ export const BUGS: readonly Bug[] = [
     name: "results are sent in the order of the log",
     edits: [
       {
-        file: "shared/core/task/replay.ts",
+        file: "shared/core/task/state.ts",
         find: "  const results = state.phase.calls.flatMap((c) =>",
         replace:
           "  const calls = state.phase.calls as Call[];\n  calls.push(...calls.splice(calls.indexOf(call), 1));\n  const results = calls.flatMap((c) =>",
