@@ -30,6 +30,11 @@ export const BUGS: readonly Bug[] = [
         find: "s.head_seq = w.head AND s.lease_epoch = w.epoch AND s.lease_owner IS NOT NULL",
         replace: "s.head_seq = w.head AND s.lease_owner IS NOT NULL",
       },
+      {
+        file: `${QUERIES}/append-one.sql`,
+        find: "s.head_seq = $3::bigint AND s.lease_epoch = $4::bigint AND s.lease_owner IS NOT NULL",
+        replace: "s.head_seq = $3::bigint AND $4::bigint IS NOT NULL AND s.lease_owner IS NOT NULL",
+      },
     ],
     killedBy: { file: STORE, test: "I12: a zombie whose head is the heir's is refused by its epoch alone" },
   },
