@@ -54,14 +54,15 @@ export async function readRun(
   deps: ReadDeps,
   { agent, runId }: { agent: string; runId: string },
 ): Promise<RunView | null> {
-  const [run, streams, calls, approvals, said] = await Promise.all([
-    deps.store.runs.get(agent, runId),
+  // The row first: what stands beside it is then at least as new, so a run that is shown as ended is shown with its last answer.
+  const run = await deps.store.runs.get(agent, runId);
+  if (run === null) return null;
+  const [streams, calls, approvals, said] = await Promise.all([
     deps.store.runs.streams(agent, runId),
     deps.store.runs.callEvents(agent, runId),
     deps.store.tasks.approvals(agent, runId),
     deps.store.tasks.turns(agent, runId),
   ]);
-  if (run === null) return null;
   const events = Map.groupBy(calls, (c) => c.streamId);
   const view = (s: StreamRow): TaskView => {
     const own: RawEvent[] = (events.get(s.streamId) ?? []).map((c) => c.event);
