@@ -1,4 +1,4 @@
-// The rules of runs and their workflows on the real engine: generations, storms, crash loops, held tasks, time-outs, ends.
+// The rules of runs and their workflows on the real engine: generations, storms, crash loops, held tasks, time-outs, ends. Over 300 lines: they share one rig.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { createScriptedModel } from "../../shared/adapters/model/script.ts";
 import type { Json } from "../../shared/core/json.ts";
