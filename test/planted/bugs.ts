@@ -1,3 +1,4 @@
+// Over 300 lines: a list, read one entry at a time.
 // Bugs that somebody once made, or nearly: each is planted into a copy of the tree, and a named test must see it. run.ts does it, planted.test.ts keeps
 // the list from rotting.
 
