@@ -16,6 +16,9 @@ export interface LocalFile {
   readonly bytes: number;
 }
 
+/** What was added before (`toren files add`) is named by its id. */
+export const isFileId = (text: string): boolean => /^file_[0-9a-f]{32}$/.test(text);
+
 /** Files below the paths, hidden ones and links left out, in the order of their names. @throws UsageError naming what can't be sent. */
 export async function filesAt(paths: readonly string[]): Promise<LocalFile[]> {
   const files: LocalFile[] = [];

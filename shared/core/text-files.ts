@@ -7,8 +7,13 @@ export type DecodedText =
 
 /** A share of NULs that no text has; single ones occur in logs and are kept (c1). */
 const NUL_SHARE_MAX = 0.01;
-/** Texts in Latin letters have a seventh at most beyond ASCII (Vietnamese). More is another code page, which would be read as nonsense. */
-const HIGH_SHARE_MAX = 0.3;
+/** Of bytes beyond ASCII: texts in Latin letters have far fewer, texts in two-byte encodings more. */
+const HIGH_SHARE_MAX = 0.5;
+/**
+ * Of letters beyond ASCII, those that follow another one. In Latin letters they stand alone or, rarely, in pairs; Cyrillic and Greek words consist of them,
+ * and would be read as nonsense.
+ */
+const IN_A_ROW_SHARE_MAX = 0.6;
 const SNIFF_BYTES = 8 * 1024;
 /** PDFs are found as their readers find them: with some bytes of mail or web headers before. */
 const PDF_SNIFF_BYTES = 1024;
@@ -59,16 +64,24 @@ function utf16Of([first, second]: Uint8Array): "utf-16le" | "utf-16be" | null {
 /** Without marks one code page looks like another, so it is the commonest or none. */
 function decodeCodePage(bytes: Uint8Array): DecodedText {
   let high = 0;
+  let letters = 0;
+  let inARow = 0;
+  let before = 0;
   for (const byte of bytes) {
     if (isControl(byte) || UNASSIGNED.has(byte)) return { ok: false, reason: "it is binary data" };
     if (byte >= 0x80) high++;
+    if (byte >= FIRST_LETTER) letters++;
+    if (byte >= FIRST_LETTER && before >= FIRST_LETTER) inARow++;
+    before = byte;
   }
-  const text = high / bytes.length > HIGH_SHARE_MAX ? null : decodedAs("windows-1252", bytes);
+  const foreign = high > HIGH_SHARE_MAX * bytes.length || inARow > IN_A_ROW_SHARE_MAX * letters;
+  const text = foreign ? null : decodedAs("windows-1252", bytes);
   return text === null
     ? { ok: false, reason: "it is in an encoding that can't be told: save it as UTF-8" }
     : { ok: true, text };
 }
 
+const FIRST_LETTER = 0xc0;
 /** Of Windows-1252. */
 const UNASSIGNED: ReadonlySet<number> = new Set([0x81, 0x8d, 0x8f, 0x90, 0x9d]);
 /** But tab, line feed, vertical tab, form feed, carriage return and escape, which texts and logs hold. */
