@@ -11,6 +11,7 @@ describe("attached files as text", () => {
     ["UTF-16, little end first", bytes([0xff, 0xfe], [...Buffer.from("ä😀", "utf16le")]), "ä😀"],
     ["UTF-16, big end first", bytes([0xfe, 0xff, 0x00, 0xe4, 0xd8, 0x3d, 0xde, 0x00]), "ä😀"],
     ["Latin-1", bytes("Gr", [0xfc, 0xdf, 0x65], " aus M", [0xfc], "nchen\r\n"), "Grüße aus München\r\n"],
+    ["a word of Latin-1", bytes("Gr", [0xfc, 0xdf], "e"), "Grüße"],
     ["Windows-1252", bytes([0x93], "That is 5 ", [0x80, 0x94, 0x85], " he said"), "“That is 5 €”… he said"],
     ["a text that speaks of PDFs", bytes("The header\nis %PDF-1.7 there"), "The header\nis %PDF-1.7 there"],
     ["nothing", bytes(), ""],
@@ -31,6 +32,11 @@ describe("attached files as text", () => {
     ["an office document", bytes("PK", [3, 4], "word/"), "it is a ZIP archive (or an office document, which is one)"],
     ["bytes with control characters", bytes("Gr", [0xfc, 1], "n"), "it is binary data"],
     ["bytes that no code page has", bytes("a text ", [0x81], " goes on"), "it is binary data"],
+    [
+      "Russian among digits",
+      bytes("2024;17;", [0xd0, 0xf3, 0xe1, 0xeb, 0xfc], ";100.00;200.00\n"),
+      "it is in an encoding that can't be told: save it as UTF-8",
+    ],
     [
       "Russian in Windows-1251",
       bytes([0xcf, 0xf0, 0xe8, 0xe2, 0xe5, 0xf2, 0x20, 0xec, 0xe8, 0xf0]),

@@ -33,7 +33,7 @@ test("a PDF isn't parsed again: its pages come as they were kept, and are read f
 
 test("a text is decoded from its content, and read once", async () => {
   const files = filesOf([info("latin", null)], { latin: Buffer.from("Gr\xfc\xdfe", "latin1") });
-  for (let n = 0; n < 2; n++) expect(await files.toolFiles().text("latin")).toBe("Grüße".slice(0, 5));
+  for (let n = 0; n < 2; n++) expect(await files.toolFiles().text("latin")).toBe("Grüße");
   expect(files.asked).toEqual(["content latin"]);
 });
 

@@ -51,9 +51,10 @@ describe("removing a file that runs have", () => {
       answered = true;
     });
     for (let n = 0; n < 20 && !answered; n++) await new Promise((resolve) => setTimeout(resolve, 10));
-    expect(answered).toBe(false);
+    const answeredBefore = answered;
     await creator.query("COMMIT");
     creator.release();
+    expect(answeredBefore).toBe(false);
     expect(await removing).toEqual({ type: "attached", agent: "second", runId });
     expect(await createPostgresFiles(db.database).list([id])).toHaveLength(1);
   });
