@@ -1,5 +1,5 @@
-// Bugs that somebody once made, or nearly: each is planted into a copy of the tree, and a named test must see it. run.ts does it, planted.test.ts keeps
-// the list from rotting.
+// One list, hence its length: bugs that somebody once made, or nearly. Each is planted into a copy of the tree, and a named test must see it. run.ts does
+// it, planted.test.ts keeps the list from rotting.
 
 export interface Bug {
   readonly name: string;
