@@ -200,7 +200,7 @@ export default {
     parser: "swc",
     tsPreCompilationDeps: true,
     doNotFollow: { path: "node_modules" },
-    exclude: { path: ["^agents/[^/]+/corpus/"] },
+    exclude: { path: ["^agents/[^/]+/corpus/", "^agents/[^/]+/.*\\.test\\.ts$"] },
     enhancedResolveOptions: {
       exportsFields: ["exports"],
       conditionNames: ["import", "node", "default", "types"],

@@ -126,7 +126,7 @@ export const BUNDLE_KEEP_MS = 7 * 24 * 60 * 60_000;
 export const RELOAD_DEBOUNCE_MS = 100;
 /** As the providers' own clients have it: a long answer without streaming takes minutes. */
 export const MODEL_TIMEOUT_MS = 10 * 60_000;
-/** Tries of one model call within one worker; past them the call has failed. */
+/** Tries of one model call in a row within one worker; past them the task parks until the next one. */
 export const MODEL_TRIES = 6;
 /** A longer wait than this parks the task: an outage holds no worker. */
 export const MODEL_WAIT_IN_PROCESS_MS = 5_000;

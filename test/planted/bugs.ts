@@ -30,6 +30,11 @@ export const BUGS: readonly Bug[] = [
         find: "s.head_seq = w.head AND s.lease_epoch = w.epoch AND s.lease_owner IS NOT NULL",
         replace: "s.head_seq = w.head AND s.lease_owner IS NOT NULL",
       },
+      {
+        file: `${QUERIES}/append-one.sql`,
+        find: "s.head_seq = $3::bigint AND s.lease_epoch = $4::bigint AND s.lease_owner IS NOT NULL",
+        replace: "s.head_seq = $3::bigint AND $4::bigint IS NOT NULL AND s.lease_owner IS NOT NULL",
+      },
     ],
     killedBy: { file: STORE, test: "I12: a zombie whose head is the heir's is refused by its epoch alone" },
   },
@@ -220,7 +225,7 @@ export const BUGS: readonly Bug[] = [
     edits: [
       {
         file: "shared/engine/task-steps.ts",
-        find: "  await writer.flush(); // the answer and its calls' starts: one append (I4)\n",
+        find: "  await writer.flush(); // the answer, what is asked of people, and its calls' starts: one append (I4)\n",
         replace: "",
       },
     ],
@@ -230,7 +235,7 @@ export const BUGS: readonly Bug[] = [
     name: "results are sent in the order of the log",
     edits: [
       {
-        file: "shared/core/task/replay.ts",
+        file: "shared/core/task/state.ts",
         find: "  const results = state.phase.calls.flatMap((c) =>",
         replace:
           "  const calls = state.phase.calls as Call[];\n  calls.push(...calls.splice(calls.indexOf(call), 1));\n  const results = calls.flatMap((c) =>",
@@ -306,5 +311,29 @@ export const BUGS: readonly Bug[] = [
       },
     ],
     killedBy: { file: OVERLAP, test: "I3: twins of a fact" },
+  },
+  {
+    name: "whether a call needs approval is asked again after a restart",
+    edits: [{ file: "shared/engine/task-approvals.ts", find: "  if (call.approval === null) {", replace: "  {" }],
+    killedBy: { file: "test/engine/people.test.ts", test: "c6: whether a call needs approval is decided once" },
+  },
+  {
+    name: "turns that a person was shown are held against today's prompt",
+    edits: [{ file: "shared/core/task/replay.ts", find: "      event.seq > sealedUpTo &&\n", replace: "" }],
+    killedBy: {
+      file: "test/engine/sessions.test.ts",
+      test: "I6a: editing the prompt under a parked session costs nothing",
+    },
+  },
+  {
+    name: "a decision to keep what is recorded seals nothing",
+    edits: [
+      {
+        file: "shared/core/task/replay.ts",
+        find: ' || (e.type === "CutDecided" && e.decision === "keep")',
+        replace: "",
+      },
+    ],
+    killedBy: { file: "test/engine/people.test.ts", test: "seals what is recorded; the new prompt asks from there" },
   },
 ];
