@@ -36,7 +36,8 @@ async function add({ terminal }: Context, paths: readonly string[], json: boolea
   } finally {
     // What came before a refused file is kept, and is said.
     if (json && added.length === files.length) writeJson(terminal, { files: added });
-    else if (added.length < files.length) say(terminal, `${counted(added.length, "file")} of ${files.length} kept.`);
+    else if (added.length > 0 && added.length < files.length)
+      say(terminal, `${counted(added.length, "file")} of ${files.length} kept.`);
     await connection.close();
   }
   return EXIT.done;
