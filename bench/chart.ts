@@ -90,7 +90,7 @@ function bars(pairs: readonly Pair[], label: (pair: Pair) => string, bare: (pair
   );
 }
 
-const isBare = ({ what }: Pair): boolean => /^bare inserts/.test(what);
+const isBare = ({ what }: Pair): boolean => what.startsWith("bare inserts");
 
 export function charts(report: Report): Chart[] {
   const pairs = paired(report);

@@ -256,6 +256,41 @@ export const BUGS: readonly Bug[] = [
     killedBy: { file: "test/engine/cut-storm.test.ts", test: "I7: an edit's cuts are its own" },
   },
   {
+    name: "a run that is being created doesn't hold its files",
+    edits: [{ file: `${QUERIES}/create-run.sql`, find: " FOR KEY SHARE\n), files", replace: "\n), files" }],
+    killedBy: {
+      file: "test/adapters/files/postgres.test.ts",
+      test: "a run that is being created at the same time keeps its file",
+    },
+  },
+  {
+    name: "a file is removed under a run that hasn't ended",
+    edits: [{ file: `${QUERIES}/find-file-use.sql`, find: "r.ended_at IS NULL", replace: "r.ended_at IS NOT NULL" }],
+    killedBy: { file: "test/adapters/files/postgres.test.ts", test: "waits for the end of the last of them" },
+  },
+  {
+    name: "what a PDF unfolds into isn't watched",
+    edits: [
+      {
+        file: "shared/adapters/files/pdf.ts",
+        find: "if (process.memoryUsage.rss()",
+        replace: "if (0 * process.memoryUsage.rss()",
+      },
+    ],
+    killedBy: { file: "test/adapters/files/pdf.test.ts", test: "I11: what unfolds into gigabytes is stopped" },
+  },
+  {
+    name: "an empty file is let in",
+    edits: [
+      {
+        file: "shared/engine/add-file.ts",
+        find: '  if (content.byteLength === 0) throw refused("it is empty");\n',
+        replace: "",
+      },
+    ],
+    killedBy: { file: "test/engine/add-file.test.ts", test: "is refused with the reason, and nothing is stored" },
+  },
+  {
     name: "two waves of one tick claim the same task",
     edits: [
       {
