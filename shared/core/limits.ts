@@ -57,6 +57,8 @@ export const OPERATIONS_MAX = 10_000;
 export const TIME_MAX_MS = 8_640_000_000_000_000;
 /** What an error quotes of a thrown message at most. */
 export const ERROR_MESSAGE_MAX_CHARS = 8_192;
+/** Levels of causes that an error's message is looked for in, and causes side by side that it names. */
+export const ERROR_CAUSES_MAX = 8;
 /** What an error quotes of a place in a JSON value: its start says where to look. */
 export const ERROR_PATH_CHARS = 200;
 /** Steps of one run under way at once in its tick: they hold connections and memory of one worker. */

@@ -18,6 +18,16 @@ async function problems(folder: AgentFolder): Promise<string[]> {
 }
 const desk = { TICKET_DESK_URL: "https://desk.example" };
 
+test("a generator is no workflow: its file and line are named", async () => {
+  const folder = agentFolder();
+  folder.write("gen/agent.yaml", YAML("gen"));
+  folder.write(
+    "gen/workflows/main.ts",
+    'import { defineWorkflow } from "toren";\nexport default defineWorkflow(async function* () { yield 1; } as never);\n',
+  );
+  expect(await problems(folder)).toEqual([expect.stringMatching(/gen\/workflows\/main\.ts:2.*not a generator/)]);
+});
+
 describe("an agent's folder", () => {
   test("becomes a definition: yaml, prompts, tools and workflows", async () => {
     const { options } = agentFolder(desk);
