@@ -41,7 +41,18 @@ const runId = async (): Promise<string> => {
   return (value as { runId: string }).runId;
 };
 
+test("--version says which one it is, and help lists every exit code", async () => {
+  const { status, out } = await bench.toren(["--version"]);
+  expect([status, out]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/)]);
+  expect((await bench.toren(["--help"])).out).toMatch(/0 done.*1 .*2 .*3 .*\n130 /);
+});
+
 describe("toren run", () => {
+  test("a provider that there isn't is refused at once", async () => {
+    const { status, err } = await bench.toren(["run", "echo", "x", "--model", "opnai/bar"]);
+    expect([status, err]).toEqual([2, expect.stringContaining('There is no provider "opnai". Did you mean "openai"?')]);
+  });
+
   test("--json prints one document with the run, what it used, and its receipt", async () => {
     const { status, value } = await bench.json(["run", "echo", "hello"]);
     expect(status).toBe(0);
