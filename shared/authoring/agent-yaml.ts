@@ -1,6 +1,7 @@
 // A text of agent.yaml: what it says, and everything that is wrong with it, each with its line. Pure: the loader does the reading.
 import type * as z from "zod";
 import { suggestion } from "../core/closest.ts";
+import { issueWords, pathText } from "../core/issue-words.ts";
 import {
   type AgentConfig,
   type AgentYaml,
@@ -12,7 +13,6 @@ import {
   type RoleConfig,
   type RoleYaml,
 } from "./agent-schema.ts";
-import { issueWords, pathText } from "./issue-words.ts";
 import type { LoadProblem } from "./problem.ts";
 import { readYaml, type YamlPath, type YamlText } from "./yaml-lines.ts";
 

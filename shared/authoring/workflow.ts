@@ -1,9 +1,9 @@
 // defineWorkflow: a process's code, as workflows/<process>.ts exports it by default.
 import * as z from "zod";
 import { messageOf, TorenError } from "../core/errors.ts";
+import { describeIssues, issueWords } from "../core/issue-words.ts";
 import { type Json, toJson } from "../core/json.ts";
 import type { WorkflowFn } from "../core/workflow/context.ts";
-import { describeIssues, issueWords } from "./issue-words.ts";
 
 const WORKFLOW = Symbol.for("toren.workflow");
 

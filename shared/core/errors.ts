@@ -60,6 +60,7 @@ export const ERRORS = {
   "auth.missing": entry("request"),
   "auth.invalid": entry("request"),
   not_found: entry("request"),
+  method_not_allowed: entry("request"),
   "agent.unknown": entry("request"),
   "run.unknown": entry("request"),
   "run.ended": entry("request"),
