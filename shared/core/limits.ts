@@ -106,6 +106,10 @@ export const SEARCH_TURN_CHARS = 256 * 1024;
 export const SEARCH_LINE_CHARS = 8_000;
 /** Decoded text of attached files kept in a worker, all runs together: some 128 MB of a heap at most, and a researcher reads the same documents at every step. */
 export const FILE_TEXTS_KEPT_CHARS = 64 * 1024 * 1024;
+/** A role's system prompt: more than most models' whole context window. */
+export const SYSTEM_PROMPT_MAX_BYTES = 1024 * 1024;
+/** Agents that take longer to load than this are said to be loading. */
+export const AGENT_LOAD_QUIET_MS = 2_000;
 /** How long an agent's modules may take to load (they can await at their top level). */
 export const AGENT_LOAD_MS = 30_000;
 /** Bundles of agents that nobody has loaded for so long are deleted. */

@@ -1,4 +1,4 @@
-import { readFile, stat } from "node:fs/promises";
+import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -45,6 +45,11 @@ test("--version says which one it is, and help lists every exit code", async () 
   const { status, out } = await bench.toren(["--version"]);
   expect([status, out]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/)]);
   expect((await bench.toren(["--help"])).out).toMatch(/0 done.*1 .*2 .*3 .*\n130 /);
+});
+
+test("jobs list --agent with a mistyped name is usage", async () => {
+  const { status, err } = await bench.toren(["jobs", "list", "--agent", "crwe"]);
+  expect([status, err]).toEqual([2, expect.stringContaining('There is no agent "crwe". Did you mean "crew"?')]);
 });
 
 describe("toren run", () => {
@@ -101,6 +106,12 @@ describe("toren run", () => {
       inputs.push(((await bench.json(["jobs", "show", runId])).value as RunJson).input);
     }
     expect(inputs).toEqual(["from a pipe\n", "héllo\n"]);
+  });
+
+  test("a file that isn't text is no input", async () => {
+    await writeFile(join(bench.folder, "latin.txt"), Buffer.from("caf\xe9", "latin1"));
+    const { status, err } = await bench.toren(["run", "echo", `@${bench.folder}/latin.txt`]);
+    expect([status, err]).toEqual([2, expect.stringContaining("isn't text: it is not valid UTF-8")]);
   });
 
   test("--files uploads a folder's files, hidden ones left out, and a wrong path is usage", async () => {

@@ -63,6 +63,14 @@ describe("toren run without a server", () => {
     expect(out).toMatch(/✔ agent echo/);
   });
 
+  test("agents that take long to load are said to be loading", async () => {
+    const wait = "await new Promise((done) => setTimeout(done, 2_300));\n";
+    await bench.write("slow/one/agent.yaml", "name: one\ndescription: d\nmodel: openai/x\nsystem: s\n");
+    await bench.write("slow/one/tools.ts", `${wait}export {};\n`);
+    const { err } = await bench.toren(["run", "one", "x", "--agents", "slow", "--model", "demo"]);
+    expect(err).toContain("loading agents…");
+  });
+
   test("a broken agent is said with file and line, and nothing runs", async () => {
     await bench.write(
       "agents/broken/agent.yaml",

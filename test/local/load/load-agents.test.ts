@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { readdirSync } from "node:fs";
+import { readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { loadAgent, loadAgents } from "../../../local/load/load-agents.ts";
@@ -203,7 +203,7 @@ describe("an author's mistake is named by file and line", () => {
     });
     expect(await problems(missing)).toEqual([
       'crew/tools.ts:1: Could not resolve "./lib/none.ts"',
-      expect.stringMatching(/^crew\/tools\.ts:2: Could not resolve "no-such-package"/),
+      'crew/tools.ts:2: Could not resolve "no-such-package"',
     ]);
     const noExport = withCode({
       "lib/a.ts": "export const x = 1;\n",
@@ -230,7 +230,7 @@ export const book = defineTool({
 `,
     });
     expect(await problems(folder)).toEqual([
-      expect.stringMatching(/^crew\/tools\.ts:6: tool "Books a room\.": input\.day is a Date \(/),
+      expect.stringMatching(/^crew\/tools\.ts:6: tool book: input\.day is a Date \(/),
     ]);
   });
 
@@ -275,6 +275,35 @@ export const book = defineTool({
       'crew/agent.yaml:5: role "a": there is no file prompts/a.md that can be read in the agent\'s folder',
       'crew/agent.yaml:7: role "b": there is no file prompts/b.md that can be read in the agent\'s folder',
     ]);
+  });
+});
+
+describe("what is no text, or not the agent's", () => {
+  test("a binary agent.yaml, and one that isn't UTF-8, are one problem each", async () => {
+    const folder = agentFolder();
+    folder.write("zeros/agent.yaml", "\u0000".repeat(5_000));
+    folder.write("latin/agent.yaml", "");
+    writeFileSync(
+      join(folder.agents, "latin/agent.yaml"),
+      Buffer.from("name: latin\ndescription: caf\xe9\n", "latin1"),
+    );
+    expect(await problems(folder)).toEqual([
+      "latin/agent.yaml: agent.yaml isn't text: it is not valid UTF-8",
+      "zeros/agent.yaml: agent.yaml isn't text: it is binary data",
+    ]);
+  });
+
+  test("a prompt that is a link out of the folder is not there; a link within it is", async () => {
+    const folder = agentFolder();
+    const yaml = (file: string) => `name: crew\ndescription: x\nmodel: mock/script\nsystem: { file: ${file} }\n`;
+    folder.write("crew/agent.yaml", yaml("prompts/out.md"));
+    folder.write("crew/prompts/real.md", "Answer.");
+    folder.write("secret.md", "Not yours.");
+    symlinkSync("../../secret.md", join(folder.agents, "crew/prompts/out.md"));
+    symlinkSync("real.md", join(folder.agents, "crew/prompts/in.md"));
+    expect(await problems(folder)).toEqual([expect.stringContaining("there is no file prompts/out.md")]);
+    folder.write("crew/agent.yaml", yaml("prompts/in.md"));
+    expect((await load(folder, "crew")).roles.get("main")?.system).toBe("Answer.");
   });
 });
 
