@@ -277,4 +277,28 @@ export const BUGS: readonly Bug[] = [
     ],
     killedBy: { file: OVERLAP, test: "I3: twins of a fact" },
   },
+  {
+    name: "whether a call needs approval is asked again after a restart",
+    edits: [{ file: "shared/engine/task-approvals.ts", find: "  if (call.approval === null) {", replace: "  {" }],
+    killedBy: { file: "test/engine/people.test.ts", test: "c6: whether a call needs approval is decided once" },
+  },
+  {
+    name: "turns that a person was shown are held against today's prompt",
+    edits: [{ file: "shared/core/task/replay.ts", find: "      event.seq > sealedUpTo &&\n", replace: "" }],
+    killedBy: {
+      file: "test/engine/sessions.test.ts",
+      test: "I6a: editing the prompt under a parked session costs nothing",
+    },
+  },
+  {
+    name: "a decision to keep what is recorded seals nothing",
+    edits: [
+      {
+        file: "shared/core/task/replay.ts",
+        find: ' || (e.type === "CutDecided" && e.decision === "keep")',
+        replace: "",
+      },
+    ],
+    killedBy: { file: "test/engine/people.test.ts", test: "seals what is recorded; the new prompt asks from there" },
+  },
 ];
