@@ -1,5 +1,6 @@
 // The `toren` command line: one file a command in commands/. It reaches runs over the HTTP API alone.
 import { Console } from "node:console";
+import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
 import { messageOf, TorenError } from "../shared/core/errors.ts";
 import { UsageError } from "./client/usage-error.ts";
@@ -41,7 +42,9 @@ export async function runCli(args: readonly string[], terminal: Terminal): Promi
 
 /** All commands; the reference page is held equal to them. */
 export function programFor(context: Context): Command {
-  const program = new Command("toren").description("A durable runtime for AI agents.");
+  const program = new Command("toren")
+    .description("A durable runtime for AI agents.")
+    .version(versionOf(), "--version", "say which version this is");
   program.addHelpText("after", HELP_AFTER);
   for (const make of [
     runCommand,
@@ -60,11 +63,15 @@ export function programFor(context: Context): Command {
   return program;
 }
 
+const versionOf = (): string =>
+  (JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { version: string }).version;
+
 const HELP_AFTER = `
 State is kept in .toren/ of the working folder, or in TOREN_HOME. TOREN_URL and TOREN_API_KEY use a server elsewhere;
 DATABASE_URL uses a Postgres of your own. TOREN_DEBUG=1 shows where an error came from.
 
-Exit codes: 0 done, 1 the run failed, 2 wrong usage, 3 no server or database.`;
+Exit codes: 0 done, 1 the run failed, 2 wrong usage, 3 no server or database,
+130 stopped by Ctrl-C before the run ended (it is kept).`;
 
 /** Commander's settings aren't inherited by commands that are added. */
 function configure(command: Command, terminal: Terminal, called = command.name()): void {

@@ -15,7 +15,7 @@ import { createStore } from "../shared/adapters/store/postgres.ts";
 import { withModel } from "../shared/authoring/define-agent.ts";
 import { type LoadProblem, problemText } from "../shared/authoring/problem.ts";
 import { TorenError } from "../shared/core/errors.ts";
-import { LEASE_MS } from "../shared/core/limits.ts";
+import { AGENT_LOAD_QUIET_MS, LEASE_MS } from "../shared/core/limits.ts";
 import { addFile } from "../shared/engine/add-file.ts";
 import { cancelRun, resumeRun } from "../shared/engine/cancel-run.ts";
 import type { EngineDeps } from "../shared/engine/deps.ts";
@@ -91,7 +91,8 @@ export async function composeLaptop(options: LaptopOptions): Promise<Laptop> {
 
 async function composeOver(database: Database, options: LaptopOptions): Promise<Laptop> {
   const { log } = options;
-  const loaded = await loadFrom(options);
+  const slow = setTimeout(() => options.onProgress?.("loading agents…"), AGENT_LOAD_QUIET_MS);
+  const loaded = await loadFrom(options).finally(() => clearTimeout(slow));
   const deployments = createDeployments(database);
   const names = loaded.agents.map((agent) => agent.name);
   if (options.role === "deployer") await migrate(database, names);

@@ -1,6 +1,7 @@
 // Which models answer: the roles' own, one for all of them, or the rule-based one, whose server is started beside.
 import { type ChildProcess, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { modelRefusal } from "../../shared/adapters/model/models.ts";
 import { DEMO_MODEL } from "../../shared/adapters/model/prices.ts";
 import { TorenError } from "../../shared/core/errors.ts";
 import { UsageError } from "./usage-error.ts";
@@ -39,6 +40,8 @@ function choose(asked: string | undefined, env: NodeJS.ProcessEnv, unasked: bool
   const found = providersIn(env);
   if (asked !== undefined && asked !== "demo" && !/^[^/\s]+\/\S+$/.test(asked))
     throw new UsageError(`--model "${asked}" is no model: write provider/name, as in openai/gpt-5-mini, or demo.`);
+  const refused = asked === undefined || asked === "demo" ? null : modelRefusal(asked, env);
+  if (refused?.code === "model.unknown") throw new UsageError(`--model ${asked}: ${refused.message}`);
   if (asked === "demo") {
     const unspent =
       found.length === 0

@@ -1,11 +1,15 @@
 // toren doctor: what is here, and whether it will do. Reads only: nothing is migrated or registered.
-import { resolve } from "node:path";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import { checkDatabase } from "../../shared/adapters/database/checks.ts";
 import { embeddedFiles } from "../../shared/adapters/database/embedded.ts";
+import { modelRefusal } from "../../shared/adapters/model/models.ts";
 import { checkSchemas } from "../../shared/adapters/store/migrate.ts";
 import { problemText } from "../../shared/authoring/problem.ts";
 import { messageOf, TorenError } from "../../shared/core/errors.ts";
+import type { AgentDefinition } from "../../shared/ports/agents.ts";
 import { findServer } from "../client/connect.ts";
 import { PROVIDER_VARIABLES, providersIn, unusedKey } from "../client/models.ts";
 import { cacheFolderOf, openDatabase } from "../compose.ts";
@@ -26,6 +30,8 @@ interface Finding {
   readonly what: string;
   readonly state: "ok" | "note" | "wrong";
   readonly found: string;
+  /** To be copied: stands on lines of its own. */
+  readonly command?: string;
 }
 
 const NODE_MAJOR_MIN = 24;
@@ -36,11 +42,12 @@ export const doctorCommand = (context: Context): Command =>
     .action((options: Options) => context.run(options.json, () => examine(context, options)));
 
 async function examine({ terminal }: Context, options: Options): Promise<number> {
-  await prepareState(stateFolderOf(terminal.env, terminal.workingFolder));
-  const agents = await agentFindings(terminal, options);
+  const state = await stateFinding(terminal);
+  const agents = await agentFindings(terminal, options, state === null);
   const database = await databaseFindings(terminal, agents.names);
   const findings = [
     nodeFinding(),
+    ...(state === null ? [] : [state]),
     ...database.findings,
     ...agents.findings,
     providerFinding(terminal),
@@ -56,7 +63,20 @@ async function examine({ terminal }: Context, options: Options): Promise<number>
 const MARKS: Readonly<Record<Finding["state"], Mark>> = { ok: "done", note: "waiting", wrong: "failed" };
 
 function lineOf(finding: Finding, terminal: Terminal): string {
-  return `${mark(MARKS[finding.state], styleOf(terminal.out))} ${finding.what.padEnd(20)} ${oneLine(finding.found)}`;
+  const line = `${mark(MARKS[finding.state], styleOf(terminal.out))} ${finding.what.padEnd(20)} ${oneLine(finding.found)}`;
+  return finding.command === undefined
+    ? line
+    : `${line}\n    ${finding.command.replaceAll(" -p ", " \\\n      -p ").replace(" psql ", " \\\n      psql ")}`;
+}
+
+/** Null: it can be used. Where it can't, the other checks go on. */
+async function stateFinding({ env, workingFolder }: Terminal): Promise<Finding | null> {
+  try {
+    await prepareState(stateFolderOf(env, workingFolder));
+    return null;
+  } catch (e) {
+    return { what: "state folder", state: "wrong", found: messageOf(e) };
+  }
 }
 
 function nodeFinding(): Finding {
@@ -89,12 +109,12 @@ async function databaseFindings(terminal: Terminal, agents: readonly string[]): 
         }),
       );
       const psql = env.DATABASE_URL ? 'psql "$DATABASE_URL"' : embeddedPsql(terminal, database.url);
-      const reach = env.DATABASE_URL ? psql : `while \`toren dev\` or a run is at work here: ${psql}`;
+      const reach = env.DATABASE_URL ? psql : "while `toren dev` or a run is at work here, with";
       const findings: Finding[] = [
         { what: name, state: "ok", found: "answers" },
         ...settings,
         await schemaFinding(() => checkSchemas(database, agents)),
-        { what: "read with SQL", state: "note", found: reach },
+        { what: "read with SQL", state: "note", found: reach, ...(env.DATABASE_URL ? {} : { command: psql }) },
       ];
       return { findings, psql };
     } finally {
@@ -126,10 +146,16 @@ async function schemaFinding(look: () => Promise<void>): Promise<Finding> {
   }
 }
 
-async function agentFindings(terminal: Terminal, options: Options): Promise<{ findings: Finding[]; names: string[] }> {
+async function agentFindings(
+  terminal: Terminal,
+  options: Options,
+  hasState: boolean,
+): Promise<{ findings: Finding[]; names: string[] }> {
   const folder = resolve(terminal.workingFolder, options.agents);
-  const cacheFolder = cacheFolderOf(stateFolderOf(terminal.env, terminal.workingFolder));
+  const elsewhere = hasState ? null : await mkdtemp(join(tmpdir(), "toren-doctor-"));
+  const cacheFolder = elsewhere ?? cacheFolderOf(stateFolderOf(terminal.env, terminal.workingFolder));
   const { agents, problems } = await loadAgents(folder, { env: terminal.env, cacheFolder });
+  if (elsewhere !== null) await rm(elsewhere, { recursive: true, force: true });
   const loaded = agents.map((agent): Finding => {
     const models = [...new Set([...agent.roles.values()].map((role) => role.model))].join(", ");
     return {
@@ -141,7 +167,30 @@ async function agentFindings(terminal: Terminal, options: Options): Promise<{ fi
   const broken = problems.map(
     (p): Finding => ({ what: p.agent === "" ? "agents" : `agent ${p.agent}`, state: "wrong", found: problemText(p) }),
   );
-  return { findings: [...loaded, ...broken], names: agents.map((agent) => agent.name) };
+  const models = agents.flatMap((agent) => modelFindings(agent, terminal.env));
+  return { findings: [...loaded, ...broken, ...models], names: agents.map((agent) => agent.name) };
+}
+
+/** Of roles whose model nobody here can ask: a line for each reason. A missing key is no fault, since `--model demo` does without. */
+function modelFindings({ name, roles }: AgentDefinition, env: NodeJS.ProcessEnv): Finding[] {
+  const byReason = new Map<string, { readonly state: Finding["state"]; readonly roles: string[] }>();
+  for (const role of roles.values()) {
+    const refused = modelRefusal(role.model, env);
+    if (refused === null) continue;
+    const entry = byReason.get(refused.message) ?? {
+      state: refused.code === "model.auth" ? "note" : "wrong",
+      roles: [],
+    };
+    entry.roles.push(role.name);
+    byReason.set(refused.message, entry);
+  }
+  return [...byReason].map(
+    ([reason, entry]): Finding => ({
+      what: `models of ${name}`,
+      state: entry.state,
+      found: `${entry.roles.length === 1 ? "role" : "roles"} ${entry.roles.join(", ")}: ${reason}`,
+    }),
+  );
 }
 
 /** Names of variables, never what is in them. */

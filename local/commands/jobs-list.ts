@@ -1,7 +1,9 @@
 // toren jobs list: runs, newest first.
 import { type Command, Option } from "commander";
+import { closest } from "../../shared/core/closest.ts";
 import { RUNS_PAGE_MAX } from "../../shared/core/limits.ts";
 import { RUN_STATUSES, type RunSummary } from "../../shared/http/run-json.ts";
+import type { Api } from "../client/api.ts";
 import { connectToRead } from "../client/connect-to-read.ts";
 import { UsageError } from "../client/usage-error.ts";
 import { mark, type Style, styleOf } from "../terminal/style.ts";
@@ -36,6 +38,7 @@ async function list({ terminal }: Context, options: Options): Promise<number> {
       ...(agent ? { agent } : {}),
       ...(status ? { status } : {}),
     });
+    if (agent !== undefined && page.runs.length === 0) await demandAgent(connection.api, agent);
     if (options.json) writeJson(terminal, page);
     else if (page.runs.length === 0) say(terminal, "No runs.");
     else {
@@ -48,6 +51,13 @@ async function list({ terminal }: Context, options: Options): Promise<number> {
   } finally {
     await connection.close();
   }
+}
+
+/** No runs may be a mistyped name. Who only reads runs has no agents, and can't tell. */
+async function demandAgent(api: Api, agent: string): Promise<void> {
+  const known = (await api.agents()).map(({ name }) => name);
+  if (known.length > 0 && !known.includes(agent))
+    throw new UsageError(`There is no agent "${agent}". ${closest(agent, known)}`);
 }
 
 const nameOf = (run: RunSummary): string => (run.process === "main" ? run.agent : `${run.agent} · ${run.process}`);

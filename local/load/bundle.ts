@@ -110,7 +110,8 @@ const inputsOf = (metafile: Metafile, folder: string): string[] =>
     .sort();
 
 function buildProblem({ text, location, notes }: Message, folder: string): BuildProblem {
-  const hint = notes.find((note) => note.text !== "")?.text;
+  // Of esbuild's options its caller knows, not the author of an agent.
+  const hint = notes.find((note) => note.text !== "" && !/mark the path|platform/i.test(note.text))?.text;
   return {
     file: placeOf(location, folder),
     line: location?.line ?? null,

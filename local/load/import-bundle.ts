@@ -1,5 +1,5 @@
 // A bundle becomes a module under a name made of its content: a changed one is a new module, an equal one is the module that is there already.
-import { mkdir, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { SourceMap } from "node:module";
 import { join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -33,10 +33,8 @@ export async function importBundle(
     return { ok: true, exports: await Promise.race([loading, tooLate]) };
   } catch (thrown) {
     const place = placeOf(thrown, path, bundle, folder);
-    return {
-      ok: false,
-      problem: { file: place?.file ?? folder, line: place?.line ?? null, message: named(messageOf(thrown), bundle) },
-    };
+    const message = await withExport(named(messageOf(thrown), bundle), place);
+    return { ok: false, problem: { file: place?.file ?? folder, line: place?.line ?? null, message } };
   } finally {
     clearTimeout(timer);
   }
@@ -45,6 +43,14 @@ export async function importBundle(
 /** Node's messages about imports say where a package lies; its name says more. */
 const named = (message: string, { packages }: Bundle): string =>
   [...packages].reduce((text, [url, name]) => text.replaceAll(url, name), message);
+
+/** `tool "Looks something up."` is how defineTool names one that has no name yet; what it is exported as says more. */
+async function withExport(message: string, place: Place | null): Promise<string> {
+  if (place === null || !message.startsWith('tool "')) return message;
+  const lines = (await readFile(place.file, "utf8").catch(() => "")).split("\n");
+  const exported = /^\s*export\s+(?:const|let)\s+([\w$]+)/.exec(lines[place.line - 1] ?? "")?.[1];
+  return exported === undefined ? message : message.replace(/^tool ".*?"(?=: )/s, `tool ${exported}`);
+}
 
 /** Whole or not at all: another worker may load the same file at the same time. */
 async function writeBundle(path: string, { code, map }: Bundle): Promise<void> {
@@ -64,13 +70,13 @@ async function dropOld(folder: string, prefix: string): Promise<void> {
   }
 }
 
+interface Place {
+  readonly file: string;
+  readonly line: number;
+}
+
 /** The user's file and line that an error came from, by its stack and the bundle's source map. */
-function placeOf(
-  thrown: unknown,
-  path: string,
-  bundle: Bundle,
-  folder: string,
-): { readonly file: string; readonly line: number } | null {
+function placeOf(thrown: unknown, path: string, bundle: Bundle, folder: string): Place | null {
   const stack = (thrown as { stack?: unknown } | null)?.stack;
   if (typeof stack !== "string") return null;
   for (const [, file = "", line = "1", column = "1"] of stack.matchAll(

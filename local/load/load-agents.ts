@@ -1,6 +1,6 @@
 // The laptop's loader: folders under agents/ become definitions. Everything that is wrong is said at once, with file and line; nothing is thrown for it.
-import { readdir, readFile } from "node:fs/promises";
-import { basename, join, resolve } from "node:path";
+import { readdir, readFile, realpath } from "node:fs/promises";
+import { basename, join, resolve, sep } from "node:path";
 import { type AgentFile, parseAgentYaml } from "../../shared/authoring/agent-yaml.ts";
 import { defineAgent, type LoadedModule } from "../../shared/authoring/define-agent.ts";
 import type { LoadProblem } from "../../shared/authoring/problem.ts";
@@ -69,9 +69,12 @@ export async function loadAgent(agentFolder: string, options: LoadOptions): Prom
   const folder = resolve(agentFolder);
   const name = basename(folder);
   const yamlPath = join(folder, "agent.yaml");
-  const source = await readFile(yamlPath, "utf8").catch(() => null);
-  if (source === null) {
-    const message = "there is no agent.yaml that can be read: an agent's folder holds one, under exactly this name";
+  const source = await readFile(yamlPath).then(decodeText, () => null);
+  if (source?.ok !== true) {
+    const message =
+      source === null
+        ? "there is no agent.yaml that can be read: an agent's folder holds one, under exactly this name"
+        : `agent.yaml isn't text: ${source.reason}`;
     return {
       name,
       agent: null,
@@ -79,7 +82,7 @@ export async function loadAgent(agentFolder: string, options: LoadOptions): Prom
       problems: [{ code: "agent.invalid", agent: name, file: displayPath(yamlPath), line: null, message }],
     };
   }
-  const yaml = parseAgentYaml(source, displayPath(yamlPath), name);
+  const yaml = parseAgentYaml(source.text, displayPath(yamlPath), name);
   const code = await loadCode(folder, name, options.cacheFolder);
   const prompts = await readPrompts(yaml, folder);
   const inputs = [yamlPath, ...code.inputs, ...promptPaths(yaml).map((path) => join(folder, path))];
@@ -173,8 +176,11 @@ const promptPaths = (yaml: AgentFile): string[] =>
 
 async function readPrompts(yaml: AgentFile, folder: string): Promise<Map<string, string>> {
   const prompts = new Map<string, string>();
+  const home = await realpath(folder);
   for (const path of promptPaths(yaml)) {
-    const decoded = await readFile(join(folder, path)).then(decodeText, () => null);
+    // A link out of the folder would read what isn't the agent's: it counts as a file that isn't there.
+    const real = await realpath(join(folder, path)).catch(() => "");
+    const decoded = real.startsWith(home + sep) ? await readFile(real).then(decodeText, () => null) : null;
     if (decoded?.ok === true) prompts.set(path, decoded.text);
   }
   return prompts;

@@ -1,6 +1,7 @@
 // A text of agent.yaml: what it says, and everything that is wrong with it, each with its line. Pure: the loader does the reading.
 import type * as z from "zod";
 import { suggestion } from "../core/closest.ts";
+import { issueWords, pathText } from "../core/issue-words.ts";
 import {
   type AgentConfig,
   type AgentYaml,
@@ -12,7 +13,6 @@ import {
   type RoleConfig,
   type RoleYaml,
 } from "./agent-schema.ts";
-import { issueWords, pathText } from "./issue-words.ts";
 import type { LoadProblem } from "./problem.ts";
 import { readYaml, type YamlPath, type YamlText } from "./yaml-lines.ts";
 
@@ -61,7 +61,11 @@ export function parseAgentYaml(source: string, file: string, agent: string): Age
   }
   const checked = check(value, read.yaml);
   const parsed = checked.data;
-  const found = [...checked.problems, ...(parsed === undefined ? [] : contradictions(parsed, agent))];
+  const found = [
+    ...checked.problems,
+    ...lostNames(value),
+    ...(parsed === undefined ? [] : contradictions(parsed, agent)),
+  ];
   const problems = found.map(
     ({ code, path, message }): LoadProblem => ({ code, agent, file, line: lineOf(path), message }),
   );
@@ -127,6 +131,15 @@ function keysAt(path: YamlPath): readonly string[] {
   if (path[0] === "processes") return ["role", "mode"];
   return path.at(-1) === "system" ? ["file"] : ROLE_KEYS;
 }
+
+/** The one name that a schema of records passes over in silence. */
+const lostNames = (value: object): Found[] =>
+  (["roles", "processes"] as const).flatMap((key) => {
+    const named: unknown = (value as Record<string, unknown>)[key];
+    if (typeof named !== "object" || named === null || !Object.hasOwn(named, "__proto__")) return [];
+    const what = key === "roles" ? "role" : "process";
+    return [invalidAt([key, "__proto__"], `${what} "__proto__": a name must be ${NAME_RULE}`)];
+  });
 
 /** What is wrong although every part is right by itself. */
 function contradictions(yaml: AgentYaml, folder: string): Found[] {

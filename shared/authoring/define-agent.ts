@@ -3,8 +3,8 @@
 import { suggestion } from "../core/closest.ts";
 import { hash } from "../core/digest.ts";
 import { messageOf } from "../core/errors.ts";
-import { canonical, type Json, toJson } from "../core/json.ts";
-import { MAX_STEPS_DEFAULT, MAX_TOKENS_DEFAULT } from "../core/limits.ts";
+import { canonical, type Json, toJson, utf8Bytes } from "../core/json.ts";
+import { MAX_STEPS_DEFAULT, MAX_TOKENS_DEFAULT, SYSTEM_PROMPT_MAX_BYTES } from "../core/limits.ts";
 import { outputCheck } from "../core/task/output.ts";
 import type { AgentDefinition, ProcessDefinition, RoleDefinition, ToolDefinition } from "../ports/agents.ts";
 import { type AgentConfig, MAIN_PROCESS, NAME, NAME_RULE, type RoleConfig } from "./agent-schema.ts";
@@ -141,6 +141,9 @@ function systemOf(
   }
   const prompt = normalizePrompt(text);
   if (prompt.trim() === "") complain(`role "${name}" has an empty system prompt: say what it is to do`);
+  const bytes = utf8Bytes(prompt);
+  if (bytes > SYSTEM_PROMPT_MAX_BYTES)
+    complain(`role "${name}": its system prompt has ${bytes} bytes; at most ${SYSTEM_PROMPT_MAX_BYTES} are allowed`);
   return prompt;
 }
 

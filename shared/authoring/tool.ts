@@ -2,11 +2,11 @@
 import * as z from "zod";
 import { messageOf, TorenError } from "../core/errors.ts";
 import { type Effects, effects, type Idempotency, idempotency } from "../core/events.ts";
+import { describeIssues, issueWords } from "../core/issue-words.ts";
 import type { Json } from "../core/json.ts";
 import { TOOL_ATTEMPTS_MAX, TOOL_BACKOFF_MAX_MS, TOOL_TIMEOUT_MAX_MS, TOOL_TIMEOUT_MS } from "../core/limits.ts";
 import type { ToolContext, ToolDefinition } from "../ports/agents.ts";
 import { inputSchemaOf } from "./input-schema.ts";
-import { describeIssues, issueWords } from "./issue-words.ts";
 
 /** By the global registry of symbols: two copies of this module (an agent's and the runtime's) agree. */
 const TOOL = Symbol.for("toren.tool");

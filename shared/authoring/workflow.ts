@@ -1,9 +1,9 @@
 // defineWorkflow: a process's code, as workflows/<process>.ts exports it by default.
 import * as z from "zod";
 import { messageOf, TorenError } from "../core/errors.ts";
+import { describeIssues, issueWords } from "../core/issue-words.ts";
 import { type Json, toJson } from "../core/json.ts";
 import type { WorkflowFn } from "../core/workflow/context.ts";
-import { describeIssues, issueWords } from "./issue-words.ts";
 
 const WORKFLOW = Symbol.for("toren.workflow");
 
@@ -17,7 +17,7 @@ export type BrandedWorkflow = WorkflowFn & { readonly [WORKFLOW]: ParseInput };
  * A deterministic function that owns the control flow between tasks. It is run again from its start on every tick, so it may await only what `ctx` gives it.
  * Without `input` a run's input is a text; with it, what the schema makes of the input is `ctx.input`. With `{}` any JSON value is taken as it comes.
  * What a schema makes of the input is brought into JSON: a Date becomes a text.
- * @throws TorenError `agent.invalid` when what it is given isn't a function or a schema.
+ * @throws TorenError `agent.invalid` when what it is given isn't a function or a schema, or is a generator.
  */
 export function defineWorkflow<I = string>(
   options: { readonly input?: z.ZodType<I> },
@@ -35,12 +35,19 @@ export function defineWorkflow<I>(
       : first?.input;
   if (typeof fn !== "function")
     throw new TorenError("agent.invalid", "defineWorkflow takes an async function: defineWorkflow(async (ctx) => …)");
+  if (GENERATORS.has(Object.prototype.toString.call(fn)))
+    throw new TorenError(
+      "agent.invalid",
+      "defineWorkflow takes an async function, not a generator, whose body would never run: async (ctx) => …, and await where it yields",
+    );
   if (schema !== undefined && !("_zod" in schema))
     throw new TorenError("agent.invalid", "defineWorkflow: input must be a schema of zod 4");
   const parse: ParseInput = schema === undefined ? (input) => ({ ok: true, input }) : (input) => parsed(schema, input);
   const workflow: WorkflowFn<I> = (ctx) => fn(ctx);
   return Object.freeze(Object.defineProperty(workflow, WORKFLOW, { value: parse }));
 }
+
+const GENERATORS: ReadonlySet<string> = new Set(["[object GeneratorFunction]", "[object AsyncGeneratorFunction]"]);
 
 export const isWorkflow = (value: unknown): value is BrandedWorkflow =>
   typeof value === "function" && WORKFLOW in value;

@@ -25,7 +25,9 @@ export function readYaml(text: string): ReadYaml {
   if (faults.length > 0) {
     return {
       ok: false,
-      problems: faults.map((fault) => ({ line: lines.linePos(fault.pos[0]).line, message: fault.message })),
+      problems: faults
+        .slice(0, PROBLEMS_MAX)
+        .map((fault) => ({ line: lines.linePos(fault.pos[0]).line, message: withoutAdvice(fault.message) })),
     };
   }
   try {
@@ -35,6 +37,12 @@ export function readYaml(text: string): ReadYaml {
     return { ok: false, problems: [{ line: 1, message: thrown instanceof Error ? thrown.message : String(thrown) }] };
   }
 }
+
+/** One fault brings others with it; the first ones say enough. */
+const PROBLEMS_MAX = 20;
+
+/** The library's advice is for its callers, not for who writes the file. */
+const withoutAdvice = (message: string): string => message.replace(/;? please use YAML\.\w+\(\)/i, "");
 
 function offsetOf(document: Document.Parsed, path: YamlPath): number {
   let node: unknown = document.contents;

@@ -1,6 +1,6 @@
 // The one table of errors (closed): a code's reach says what it ends, `retryable` whether the same attempt can succeed later without a change.
 // Every code has its section in docs/reference/errors.md; a test holds the two equal.
-import { ERROR_MESSAGE_MAX_CHARS } from "./limits.ts";
+import { ERROR_CAUSES_MAX, ERROR_MESSAGE_MAX_CHARS } from "./limits.ts";
 
 /** What an error ends: the one call, its task, the run, this invocation of a handler, the request of a client, or nothing but our own trust (a bug). */
 export type Reach = "call" | "task" | "run" | "invocation" | "request" | "bug";
@@ -60,6 +60,7 @@ export const ERRORS = {
   "auth.missing": entry("request"),
   "auth.invalid": entry("request"),
   not_found: entry("request"),
+  method_not_allowed: entry("request"),
   "agent.unknown": entry("request"),
   "run.unknown": entry("request"),
   "run.ended": entry("request"),
@@ -102,7 +103,7 @@ export class TorenError extends Error {
 
 /**
  * What an unknown thrown value says, whatever it is: never empty, because providers refuse empty text (c7), at most ERROR_MESSAGE_MAX_CHARS characters,
- * and well-formed. It doesn't throw itself.
+ * and well-formed. It ends with the innermost cause, if there is one. It doesn't throw itself.
  */
 export function messageOf(thrown: unknown): string {
   try {
@@ -115,6 +116,34 @@ export function messageOf(thrown: unknown): string {
 
 /** By shape, not by class: errors of another realm, and objects that only look like errors, have a message too. */
 function wordsOf(thrown: unknown): string {
+  const own = ownWords(thrown);
+  const below = causesOf(thrown);
+  return [own, ...below.filter((words) => !own.includes(words))].join(": ");
+}
+
+/** `fetch failed` alone helps nobody: its cause names the address. Of several (Promise.any, a host with several addresses) each is named once. */
+function causesOf(thrown: unknown): string[] {
+  if (thrown instanceof TorenError) return []; // our own words say what matters of it
+  let at = thrown;
+  for (let level = 0; level < ERROR_CAUSES_MAX && isObject(at); level++) {
+    const { cause } = at as { readonly cause?: unknown };
+    if (!isObject(cause) && (typeof cause !== "string" || cause.trim() === "")) break;
+    at = cause;
+  }
+  const innermost = at === thrown ? [] : [ownWords(at)];
+  const { errors } = (isObject(at) ? at : {}) as { readonly errors?: unknown };
+  if (!Array.isArray(errors) || errors.length === 0) return innermost;
+  const several = [...new Set(errors.slice(0, ERROR_CAUSES_MAX).map(ownWords))].join("; ");
+  const left = errors.length - ERROR_CAUSES_MAX;
+  return [
+    ...innermost.filter((words) => words !== "AggregateError"),
+    left > 0 ? `${several}; and ${left} more` : several,
+  ];
+}
+
+const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
+
+function ownWords(thrown: unknown): string {
   if (typeof thrown !== "object" || thrown === null) return String(thrown);
   const { message, name } = thrown as { readonly message?: unknown; readonly name?: unknown };
   for (const words of [message, name]) if (typeof words === "string" && words.trim() !== "") return words;

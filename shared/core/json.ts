@@ -32,7 +32,7 @@ const put = (target: Record<string, Json>, key: string, value: Json): void => {
  * The JSON form of any value, keys sorted, detached from the original. The rules:
  * `undefined` is left out of objects and is null elsewhere; `-0` is 0; NaN and infinities are null; Date and whatever has `toJSON` is what that says;
  * a Map with string keys is an object, a Set an array.
- * @throws NotJson for BigInt, functions, symbols, cycles, Maps with other keys, binary data and more than JSON_DEPTH_MAX levels, with the path of the place.
+ * @throws NotJson for BigInt, functions, symbols, cycles, Maps with other keys, generators and async iterators, binary data and more than JSON_DEPTH_MAX levels, with the path of the place.
  * What a getter or `toJSON` throws passes through.
  */
 export function toJson(value: unknown): Json {
@@ -68,6 +68,8 @@ function convertObject(value: object, path: string, above: Set<object>): Json {
   above.add(value);
   try {
     if ("toJSON" in value && typeof value.toJSON === "function") return convert(value.toJSON(), path, above);
+    if (Symbol.asyncIterator in value || Object.prototype.toString.call(value) === "[object Generator]")
+      throw new NotJson(path, "an iterator (collect what it yields into a list)");
     if (Array.isArray(value)) return Array.from(value, (item, i) => convert(item, `${path}[${i}]`, above));
     if (value instanceof Set) return [...value].map((item, i) => convert(item, `${path}[${i}]`, above));
     if (value instanceof Number || value instanceof String || value instanceof Boolean || value instanceof BigInt)

@@ -69,6 +69,8 @@ export const OPERATIONS_MAX = 10_000;
 export const TIME_MAX_MS = 8_640_000_000_000_000;
 /** What an error quotes of a thrown message at most. */
 export const ERROR_MESSAGE_MAX_CHARS = 8_192;
+/** Levels of causes that an error's message is looked for in, and causes side by side that it names. */
+export const ERROR_CAUSES_MAX = 8;
 /** What an error quotes of a place in a JSON value: its start says where to look. */
 export const ERROR_PATH_CHARS = 200;
 /** Steps of one run under way at once in its tick: they hold connections and memory of one worker. */
@@ -118,6 +120,10 @@ export const SEARCH_TURN_CHARS = 256 * 1024;
 export const SEARCH_LINE_CHARS = 8_000;
 /** Decoded text of attached files kept in a worker, all runs together: some 128 MB of a heap at most, and a researcher reads the same documents at every step. */
 export const FILE_TEXTS_KEPT_CHARS = 64 * 1024 * 1024;
+/** A role's system prompt: more than most models' whole context window. */
+export const SYSTEM_PROMPT_MAX_BYTES = 1024 * 1024;
+/** Agents that take longer to load than this are said to be loading. */
+export const AGENT_LOAD_QUIET_MS = 2_000;
 /** How long an agent's modules may take to load (they can await at their top level). */
 export const AGENT_LOAD_MS = 30_000;
 /** Bundles of agents that nobody has loaded for so long are deleted. */

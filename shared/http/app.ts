@@ -6,7 +6,7 @@ import { bearer, isKey } from "./auth.ts";
 import type { HttpContext, HttpDeps, HttpEnv } from "./deps.ts";
 import { addFile, listFiles, removeFile } from "./files.ts";
 import { openApi } from "./openapi.ts";
-import { problemOfThrown, problemResponse } from "./problems.ts";
+import { problemOf, problemOfThrown, problemResponse } from "./problems.ts";
 import { cancelRun, createRun, getRun, listRuns, runEvents } from "./runs.ts";
 import { decideApproval, resumeRun, sendMessage } from "./speak.ts";
 
@@ -53,7 +53,7 @@ export function createApp(deps: HttpDeps, options: AppOptions = {}): Hono<HttpEn
   for (const route of ROUTES) {
     if (route.open !== true) app.on(route.method, honoPath(route.path), (c) => route.handle(c, deps));
   }
-  app.notFound((c) => problemResponse(problemOfThrown(new TorenError("not_found", unknownRoute(c))).problem));
+  app.notFound((c) => unknownRoute(c, options.basePath ?? ""));
   app.onError((thrown, c) => {
     const { problem, bug } = problemOfThrown(thrown);
     if (bug !== null)
@@ -65,8 +65,21 @@ export function createApp(deps: HttpDeps, options: AppOptions = {}): Hono<HttpEn
 
 const honoPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ":$1");
 
-const unknownRoute = (c: HttpContext): string =>
-  `There is no ${c.req.method} ${c.req.path} here. GET openapi.json describes the routes.`;
+function unknownRoute(c: HttpContext, basePath: string): Response {
+  const { method, path } = c.req;
+  const methods = ROUTES.filter((route) => matches(route.path, path.slice(basePath.length))).map((r) => r.method);
+  if (methods.length === 0) {
+    const message = `There is no ${method} ${path} here. GET openapi.json describes the routes.`;
+    return problemResponse(problemOf({ code: "not_found", message }));
+  }
+  const message = `${path} doesn't take ${method}; it takes ${methods.join(" and ")}.`;
+  const response = problemResponse(problemOf({ code: "method_not_allowed", message }));
+  response.headers.set("allow", methods.join(", "));
+  return response;
+}
+
+const matches = (route: string, path: string): boolean =>
+  new RegExp(`^${route.replaceAll(".", "\\.").replaceAll(/\{\w+\}/g, "[^/]+")}$`).test(path);
 
 function authenticated(deps: HttpDeps): MiddlewareHandler<HttpEnv> {
   return async (c, next) => {

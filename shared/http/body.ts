@@ -1,6 +1,7 @@
 // Reading a request's body: within a bound, as UTF-8, as JSON, and held against a schema; every refusal names the place.
 import type * as z from "zod";
 import { TorenError } from "../core/errors.ts";
+import { issueWords } from "../core/issue-words.ts";
 import { BadRequest, type Place } from "./problems.ts";
 
 export const tooLarge = (maxBytes: number): TorenError =>
@@ -72,12 +73,14 @@ function lineAndColumn(text: string, position: number): string {
 
 /** Holds a value against a schema. `what` begins the message. */
 export function check<T>(value: unknown, schema: z.ZodType<T>, what: string, root = "$"): T {
-  const parsed = schema.safeParse(value);
+  const parsed = schema.safeParse(value, { error: issueWords });
   if (parsed.success) return parsed.data;
-  const places = parsed.error.issues.map(
-    (issue): Place => ({ path: pathOf(issue.path, root), message: issue.message }),
+  const places = parsed.error.issues.flatMap((issue): Place[] =>
+    issue.code === "unrecognized_keys"
+      ? issue.keys.map((key) => ({ path: pathOf([...issue.path, key], root), message: "is not known here" }))
+      : [{ path: pathOf(issue.path, root), message: issue.message }],
   );
-  throw new BadRequest(`${what}: ${places.map((p) => `${p.path}: ${p.message}`).join("; ")}.`, places);
+  throw new BadRequest(`${what}: ${places.map((p) => `${p.path} ${p.message}`).join("; ")}.`, places);
 }
 
 function pathOf(path: readonly PropertyKey[], root: string): string {

@@ -220,3 +220,17 @@ processes: { Long: { role: planer } }
     ]);
   });
 });
+
+test("a role or process named __proto__ is refused like any other wrong name", () => {
+  expect(
+    problems(`${HEAD}roles:\n  a: { system: x }\n  __proto__: { system: y }\nprocesses: { __proto__: { role: a } }\n`),
+  ).toEqual([
+    expect.stringMatching(/:6: role "__proto__": a name must be/),
+    expect.stringMatching(/:7: process "__proto__": a name must be/),
+  ]);
+});
+
+test("the YAML library's advice for programmers is left out, and a file that is no YAML gives a bounded list", () => {
+  expect(problems("a: 1\n---\nb: 2\n").join()).not.toMatch(/please use/i);
+  expect(problems("a: [\n".repeat(500)).length).toBeLessThanOrEqual(20);
+});

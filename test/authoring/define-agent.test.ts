@@ -10,6 +10,7 @@ import {
 } from "../../shared/authoring/define-agent.ts";
 import { defineTool, defineWorkflow } from "../../shared/authoring/index.ts";
 import { problemText } from "../../shared/authoring/problem.ts";
+import { SYSTEM_PROMPT_MAX_BYTES } from "../../shared/core/limits.ts";
 import type { AgentDefinition } from "../../shared/ports/agents.ts";
 
 const HEAD = "name: crew\ndescription: Works.\ndefaults: { model: mock/script }\n";
@@ -107,6 +108,16 @@ describe("an agent's definition", () => {
     expect(prompt("\uFEFFOne.\r\nTwo.\r\n\r\n").roles.get("main")?.system).toBe("One.\nTwo.");
     expect(prompt("One.\r\nTwo.\r\n").codeHash).toBe(prompt("One.\nTwo.").codeHash);
     expect(prompt("One.").codeHash).not.toBe(prompt("Two.").codeHash);
+  });
+
+  test("a prompt over the limit is refused with its size and the limit", () => {
+    const size = SYSTEM_PROMPT_MAX_BYTES;
+    const whole = (text: string) => define(`${HEAD}system: { file: p.md }\n`, { prompts: new Map([["p.md", text]]) });
+    expect(whole("x".repeat(size)).ok).toBe(true);
+    const defined = whole("x".repeat(size + 1));
+    expect(defined.ok ? [] : defined.problems.map((p) => p.message)).toEqual([
+      `role "main": its system prompt has ${size + 1} bytes; at most ${size} are allowed`,
+    ]);
   });
 
   test("env holds what agent.yaml names, nothing else", () => {

@@ -51,6 +51,8 @@ test("with {} any JSON is taken as it comes", () => {
 test("a plain function is no workflow, and defineWorkflow takes nothing else", () => {
   expect(isWorkflow(async () => null)).toBe(false);
   expect(() => defineWorkflow("main" as unknown as WorkflowFn)).toThrow(TorenError);
+  for (const generator of [async function* () {}, function* () {}])
+    expect(() => defineWorkflow(generator as unknown as WorkflowFn)).toThrow("not a generator");
   expect(() => defineWorkflow({ input: { type: "string" } as unknown as z.ZodType<string> }, async () => null)).toThrow(
     "zod 4",
   );

@@ -5,7 +5,20 @@ import fc from "fast-check";
 import { ERRORS, messageOf, TorenError } from "../../shared/core/errors.ts";
 import { ERROR_MESSAGE_MAX_CHARS } from "../../shared/core/limits.ts";
 
+const fetchFailed = new TypeError("fetch failed", { cause: new Error("connect ECONNREFUSED 127.0.0.1:9") });
+
 describe("messageOf", () => {
+  test("of an endless chain of causes ends", () => {
+    const error = new Error("round");
+    error.cause = new Error("and", { cause: error });
+    expect(messageOf(error)).toBe("round");
+  });
+
+  test("of a request that nobody answers names the address", async () => {
+    const thrown: unknown = await fetch("http://127.0.0.1:1/").catch((e: unknown) => e);
+    expect(messageOf(thrown)).toMatch(/^fetch failed: .+/);
+  });
+
   test.each<[string, unknown, string]>([
     ["an error", new Error("no such file"), "no such file"],
     ["an error without a message (c7)", new TypeError(""), "TypeError"],
@@ -29,6 +42,16 @@ describe("messageOf", () => {
         },
       }),
       "threw a value that can't be shown",
+    ],
+    ["a failed fetch", fetchFailed, "fetch failed: connect ECONNREFUSED 127.0.0.1:9"],
+    ["a cause that is said already", new Error("no: down", { cause: new Error("down") }), "no: down"],
+    ["an error of ours with a cause", new TorenError("bug", "Do this.", { cause: new Error("below") }), "Do this."],
+    ["a cause of causes", new Error("a", { cause: new Error("b", { cause: "c" }) }), "a: c"],
+    ["several at once", new AggregateError([new Error("x"), new Error("x"), "y"], "All failed"), "All failed: x; y"],
+    [
+      "many at once",
+      new AggregateError(Array.from({ length: 20 }, (_, i) => i)),
+      "AggregateError: 0; 1; 2; 3; 4; 5; 6; 7; and 12 more",
     ],
   ])("of %s", (_, thrown, message) => {
     expect(messageOf(thrown)).toBe(message);

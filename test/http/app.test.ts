@@ -35,6 +35,33 @@ describe("who may ask", () => {
   });
 });
 
+describe("what isn't as a route takes it", () => {
+  test("a known path with another method is 405, with those that it takes", async () => {
+    const { ask } = fakeApp({}, "/prod");
+    for (const [method, path, allow] of [
+      ["DELETE", "/prod/runs", "POST, GET"],
+      ["POST", `/prod/runs/${RUN}`, "GET"],
+      ["GET", `/prod/runs/${RUN}/cancel`, "POST"],
+    ] as const) {
+      const response = await ask(path, { method });
+      expect([response.status, response.headers.get("allow")]).toEqual([405, allow]);
+      expect((await problem(response)).code).toBe("method_not_allowed");
+    }
+    expect((await ask("/prod/run", { method: "DELETE" })).status).toBe(404);
+    expect((await ask("/prod/openapiXjson", { method: "DELETE" })).status).toBe(404);
+  });
+
+  test("a wrong parameter or field is said in a sentence of ours", async () => {
+    const { ask, post } = fakeApp();
+    const detail = async (response: Response) => (await problem(response)).detail;
+    expect(await detail(await ask("/runs?limt=3"))).toBe("A parameter is wrong: limt is not known here.");
+    expect(await detail(await ask("/runs?limit=many"))).toBe("A parameter is wrong: limit must be a number.");
+    expect(await detail(await post("/runs", { agnt: "echo", input: 1 }))).toBe(
+      "The body isn't what this route takes: $.agent is missing; $.agnt is not known here.",
+    );
+  });
+});
+
 describe("reading and steering a run", () => {
   test("an unknown run is 404, and so is what is no id at all", async () => {
     const { ask, post } = fakeApp();

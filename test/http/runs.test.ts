@@ -79,7 +79,7 @@ describe("starting a run", () => {
     ['{"agent": "echo",\n  "input" 1}', "$", "line 2, column 11"],
     ['{"agent":"echo"}', "$.input", "input"],
     ['{"agent":"echo","input":1,"files":["a",2]}', "$.files[1]", "files"],
-    ['{"agent":"echo","input":1,"proces":"main"}', "$", "proces"],
+    ['{"agent":"echo","input":1,"proces":"main"}', "$.proces", "proces"],
     ['{"agent":7,"input":1}', "$.agent", "agent"],
     ["[]", "$", "object"],
   ])("%j is refused with the place", async (body, path, says) => {

@@ -39,7 +39,7 @@ describe("a decision about a call", () => {
     [{ granted: true, by: "  " }, "$.by"],
     [{ granted: true, by: "x".repeat(DECIDED_BY_MAX_CHARS + 1) }, "$.by"],
     [{ granted: true, comment: "x".repeat(DECISION_COMMENT_MAX_CHARS + 1) }, "$.comment"],
-    [{ granted: true, cal: "c1" }, "$"],
+    [{ granted: true, cal: "c1" }, "$.cal"],
     ["", "$"],
   ])("%j is refused with the place, and decides nothing", async (body, path) => {
     const { post, heard } = listening();

@@ -1,4 +1,4 @@
-import { readFile, stat } from "node:fs/promises";
+import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -41,7 +41,23 @@ const runId = async (): Promise<string> => {
   return (value as { runId: string }).runId;
 };
 
+test("--version says which one it is, and help lists every exit code", async () => {
+  const { status, out } = await bench.toren(["--version"]);
+  expect([status, out]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/)]);
+  expect((await bench.toren(["--help"])).out).toMatch(/0 done.*1 .*2 .*3 .*\n130 /);
+});
+
+test("jobs list --agent with a mistyped name is usage", async () => {
+  const { status, err } = await bench.toren(["jobs", "list", "--agent", "crwe"]);
+  expect([status, err]).toEqual([2, expect.stringContaining('There is no agent "crwe". Did you mean "crew"?')]);
+});
+
 describe("toren run", () => {
+  test("a provider that there isn't is refused at once", async () => {
+    const { status, err } = await bench.toren(["run", "echo", "x", "--model", "opnai/bar"]);
+    expect([status, err]).toEqual([2, expect.stringContaining('There is no provider "opnai". Did you mean "openai"?')]);
+  });
+
   test("--json prints one document with the run, what it used, and its receipt", async () => {
     const { status, value } = await bench.json(["run", "echo", "hello"]);
     expect(status).toBe(0);
@@ -90,6 +106,12 @@ describe("toren run", () => {
       inputs.push(((await bench.json(["jobs", "show", runId])).value as RunJson).input);
     }
     expect(inputs).toEqual(["from a pipe\n", "héllo\n"]);
+  });
+
+  test("a file that isn't text is no input", async () => {
+    await writeFile(join(bench.folder, "latin.txt"), Buffer.from("caf\xe9", "latin1"));
+    const { status, err } = await bench.toren(["run", "echo", `@${bench.folder}/latin.txt`]);
+    expect([status, err]).toEqual([2, expect.stringContaining("isn't text: it is not valid UTF-8")]);
   });
 
   test("--files uploads a folder's files, hidden ones left out, and a wrong path is usage", async () => {

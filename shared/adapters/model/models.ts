@@ -14,32 +14,38 @@ export interface ModelsOptions {
 
 const LATER = new Set(["anthropic", "bedrock"]);
 
+/** Why a model can't be asked, as far as its name and the environment tell; null: it can be. `model.unknown`, or `model.auth` where a key is missing. */
+export function modelRefusal(name: string, env: Environment): ErrorInfo | null {
+  const unknown = (message: string): ErrorInfo => ({ code: "model.unknown", message });
+  const slash = name.indexOf("/");
+  const provider = name.slice(0, Math.max(0, slash));
+  if (slash <= 0 || slash === name.length - 1)
+    return unknown(`"${name}" is no model name: write provider/name, such as openai/gpt-5-mini.`);
+  if (LATER.has(provider))
+    return unknown(
+      `Provider "${provider}" is not in this version; openai/ is, with any base URL that speaks its chat completions.`,
+    );
+  if (provider === "mock") return unknown(`"${name}" is not scripted: mock/ models exist in tests only.`);
+  if (provider !== "openai") return unknown(`There is no provider "${provider}". ${closest(provider, ["openai"])}`);
+  if (env.OPENAI_API_KEY || env.OPENAI_BASE_URL) return null;
+  return {
+    code: "model.auth",
+    message:
+      "No key for openai/: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own (Ollama, vLLM), where the worker starts, or use the demo model (`toren dev --model demo` where a server runs).",
+  };
+}
+
 export function createModels({ env, scripted = {} }: ModelsOptions): Models {
   const loaded = new Map<string, Promise<Model>>();
-  const unknown = (message: string) =>
-    ({ ok: false, error: { code: "model.unknown", message } satisfies ErrorInfo }) as const;
 
   return {
     resolve: async (name) => {
       const own = Object.hasOwn(scripted, name) ? scripted[name] : undefined;
       if (own !== undefined) return { ok: true, model: own };
-      const slash = name.indexOf("/");
-      const provider = name.slice(0, Math.max(0, slash));
-      const model = name.slice(slash + 1);
-      if (slash <= 0 || model === "")
-        return unknown(`"${name}" is no model name: write provider/name, such as openai/gpt-5-mini.`);
-      if (LATER.has(provider))
-        return unknown(
-          `Provider "${provider}" is not in this version; openai/ is, with any base URL that speaks its chat completions.`,
-        );
-      if (provider === "mock") return unknown(`"${name}" is not scripted: mock/ models exist in tests only.`);
-      if (provider !== "openai") return unknown(`There is no provider "${provider}". ${closest(provider, ["openai"])}`);
+      const refused = modelRefusal(name, env);
+      if (refused !== null) return { ok: false, error: refused };
+      const model = name.slice(name.indexOf("/") + 1);
       const key = env.OPENAI_API_KEY;
-      if (!key && !env.OPENAI_BASE_URL) {
-        const message =
-          "No key for openai/: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own (Ollama, vLLM), or use --model demo.";
-        return { ok: false, error: { code: "model.auth", message } };
-      }
       const found =
         loaded.get(name) ??
         import("./openai.ts").then((m) =>

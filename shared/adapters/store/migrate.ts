@@ -5,6 +5,7 @@ import { TorenError } from "../../core/errors.ts";
 import { MIGRATE_LOCK_TIMEOUT_MS, MIGRATE_TRIES, MIGRATE_WAIT_MS } from "../../core/limits.ts";
 import type { Database } from "../../ports/database.ts";
 import { MIGRATIONS } from "../../sql/queries.ts";
+import { codeOf } from "../database/failures.ts";
 import { explained, inSchema, kindOf, pause, schemaOf } from "./statements.ts";
 
 export type SchemaKind = keyof typeof MIGRATIONS;
@@ -63,12 +64,21 @@ async function readVersions(pool: Pool): Promise<Map<string, number>> {
     );
     return new Map(rows.map((row) => [row.schema, row.version]));
   } catch (e) {
+    if (NOTHING_YET.has(codeOf(e) ?? "")) return new Map();
     throw explained(e);
   }
 }
 
+/** No such schema, no such table: nobody has migrated yet. */
+const NOTHING_YET: ReadonlySet<string> = new Set(["3F000", "42P01"]);
+
 function judge(kind: SchemaKind, schema: string, version: number): void {
   refuseNewer(kind, schema, version);
+  if (version === 0)
+    throw new TorenError(
+      "schema.older",
+      `${schema} is not set up yet: the first \`toren run\` or \`toren dev\` does it, or \`toren migrate\`.`,
+    );
   const { from, to } = SERVES[kind];
   if (version < from)
     throw new TorenError(

@@ -108,7 +108,7 @@ export interface Ended {
 export type Issue = <T>(request: Request, read: (ended: Ended) => T) => Promise<T>;
 
 export function createContext<I>(input: I, runId: string, issue: Issue): WorkflowCtx<I> {
-  return {
+  const ctx: WorkflowCtx<I> = {
     input: toJson(input) as I, // a copy: whoever changes it changes nobody else's
     runId,
     task: args.task,
@@ -150,6 +150,16 @@ export function createContext<I>(input: I, runId: string, issue: Issue): Workflo
     sleep: (ms) => calling(() => issue(args.sleep(ms), () => undefined)),
     sleepUntil: (time) => calling(() => issue(args.sleepUntil(time), () => undefined)),
   };
+  // Not enumerable and not in the type: what knows the interface sees that they aren't there, and whoever calls them is told why.
+  for (const name of LATER) Object.defineProperty(ctx, name, { value: () => calling(() => later(name)) });
+  return ctx;
+}
+
+/** Of the product, but not of this version. */
+const LATER = ["waitFor", "run", "continueAsNew"] as const;
+
+function later(name: (typeof LATER)[number]): never {
+  throw new TorenError("not_in_this_version", `ctx.${name} is not in this version: write the workflow without it`);
 }
 
 /** A bad argument rejects the call's promise; like every promise of ctx it may be looked at later, or never. */

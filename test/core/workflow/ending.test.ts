@@ -15,6 +15,8 @@ describe("how a run fails", () => {
     ["a BigInt", { n: [1, 2n] }, "$.n[1] is a BigInt"],
     ["a function", { f: () => 1 }, "$.f is a function"],
     ["a cycle", cycle, "$.self.again is part of a cycle"],
+    ["an async generator", (async function* () {})(), "$ is an iterator (collect what it yields into a list)"],
+    ["a generator", { rows: (function* () {})() }, "$.rows is an iterator (collect what it yields into a list)"],
     ["a promise", [Promise.resolve(1)], "$[0] is a promise (an await is missing)"],
   ];
   test.each(notJson)("returning %s: workflow.not_json, with the path", async (_, value, what) => {

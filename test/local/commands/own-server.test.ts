@@ -53,11 +53,22 @@ describe("toren run without a server", () => {
   test("a state folder that can't be used is said, and is no bug", async () => {
     await bench.write("a-file", "");
     const env = { TOREN_HOME: join(bench.folder, "a-file/state") };
-    for (const args of [["run", "echo", "x", "--model", "demo"], ["doctor"], ["migrate"], ["jobs", "list"]]) {
+    for (const args of [["run", "echo", "x", "--model", "demo"], ["migrate"], ["jobs", "list"]]) {
       const { status, err } = await bench.toren(args, { env });
       expect([args[0], status, err]).toEqual([args[0], 2, expect.stringContaining("point TOREN_HOME elsewhere")]);
       expect(err).not.toContain("bug");
     }
+    const { status, out } = await bench.toren(["doctor"], { env }); // says it, and looks at the rest
+    expect([status === 0, out]).toEqual([false, expect.stringMatching(/✘ state folder +.*point TOREN_HOME elsewhere/)]);
+    expect(out).toMatch(/✔ agent echo/);
+  });
+
+  test("agents that take long to load are said to be loading", async () => {
+    const wait = "await new Promise((done) => setTimeout(done, 2_300));\n";
+    await bench.write("slow/one/agent.yaml", "name: one\ndescription: d\nmodel: openai/x\nsystem: s\n");
+    await bench.write("slow/one/tools.ts", `${wait}export {};\n`);
+    const { err } = await bench.toren(["run", "one", "x", "--agents", "slow", "--model", "demo"]);
+    expect(err).toContain("loading agents…");
   });
 
   test("a broken agent is said with file and line, and nothing runs", async () => {

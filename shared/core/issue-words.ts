@@ -17,7 +17,7 @@ export const issueWords: z.core.$ZodErrorMap = (issue) => {
     case "invalid_type":
       return issue.input === undefined
         ? "is missing"
-        : `must be ${kindName(issue.expected)}, not ${kindOf(issue.input)}`;
+        : `must be ${kindName(issue.expected)}${Number.isNaN(issue.input) ? "" : `, not ${kindOf(issue.input)}`}`;
     case "invalid_value":
       return issue.input === undefined ? "is missing" : `must be ${oneOf(issue.values)}`;
     case "too_small":
