@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import type { Command } from "commander";
 import { messageOf } from "../../shared/core/errors.ts";
-import { decodeText } from "../../shared/core/text-files.ts";
+import { decodeUnicode } from "../../shared/core/text-files.ts";
 import type { RunJson } from "../../shared/http/run-json.ts";
 import type { Connection } from "../client/connect.ts";
 import { connectToWork } from "../client/connect-to-work.ts";
@@ -88,7 +88,7 @@ async function run({ terminal }: Context, agent: string, input: string, options:
 async function inputOf(terminal: Terminal, input: string): Promise<string> {
   if (input === "-") return terminal.readInput();
   if (!input.startsWith("@")) return input;
-  const decoded = await readFile(input.slice(1)).then(decodeText, (e: unknown) => {
+  const decoded = await readFile(input.slice(1)).then(decodeUnicode, (e: unknown) => {
     throw new UsageError(`The input file can't be read: ${messageOf(e)}.`);
   });
   if (decoded.ok) return decoded.text;

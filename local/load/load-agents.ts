@@ -4,7 +4,7 @@ import { basename, join, resolve, sep } from "node:path";
 import { type AgentFile, parseAgentYaml } from "../../shared/authoring/agent-yaml.ts";
 import { defineAgent, type LoadedModule } from "../../shared/authoring/define-agent.ts";
 import type { LoadProblem } from "../../shared/authoring/problem.ts";
-import { decodeText } from "../../shared/core/text-files.ts";
+import { decodeUnicode } from "../../shared/core/text-files.ts";
 import type { AgentDefinition } from "../../shared/ports/agents.ts";
 import { bundleModules, displayPath } from "./bundle.ts";
 import { importBundle } from "./import-bundle.ts";
@@ -69,7 +69,7 @@ export async function loadAgent(agentFolder: string, options: LoadOptions): Prom
   const folder = resolve(agentFolder);
   const name = basename(folder);
   const yamlPath = join(folder, "agent.yaml");
-  const source = await readFile(yamlPath).then(decodeText, () => null);
+  const source = await readFile(yamlPath).then(decodeUnicode, () => null);
   if (source?.ok !== true) {
     const message =
       source === null
@@ -180,7 +180,7 @@ async function readPrompts(yaml: AgentFile, folder: string): Promise<Map<string,
   for (const path of promptPaths(yaml)) {
     // A link out of the folder would read what isn't the agent's: it counts as a file that isn't there.
     const real = await realpath(join(folder, path)).catch(() => "");
-    const decoded = real.startsWith(home + sep) ? await readFile(real).then(decodeText, () => null) : null;
+    const decoded = real.startsWith(home + sep) ? await readFile(real).then(decodeUnicode, () => null) : null;
     if (decoded?.ok === true) prompts.set(path, decoded.text);
   }
   return prompts;

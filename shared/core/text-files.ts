@@ -43,6 +43,14 @@ export const PDF = "application/pdf";
 
 /** By a byte order mark (UTF-8, UTF-16), which isn't part of the text; else UTF-8; else, where the bytes look like text, Windows-1252, which holds Latin-1. */
 export function decodeText(bytes: Uint8Array): DecodedText {
+  const decoded = decodeUnicode(bytes);
+  return decoded.ok || decoded.reason !== NOT_UTF8 ? decoded : decodeCodePage(bytes);
+}
+
+const NOT_UTF8 = "it is not valid UTF-8";
+
+/** For what is written for Toren itself: agent.yaml, prompts, inputs. A code page is guessed for nobody's prompt. */
+export function decodeUnicode(bytes: Uint8Array): DecodedText {
   const magic = magicOf(bytes);
   if (magic?.media?.startsWith("image/"))
     return { ok: false, reason: `it is ${magic.what}, and images can't be read in this version` };
@@ -52,8 +60,7 @@ export function decodeText(bytes: Uint8Array): DecodedText {
     return { ok: false, reason: "it is binary data" };
   const text = decodedAs(utf16 ?? "utf-8", bytes);
   if (text !== null) return { ok: true, text };
-  if (utf16 !== null) return { ok: false, reason: `it is not valid ${utf16.toUpperCase()}` };
-  return decodeCodePage(bytes);
+  return { ok: false, reason: utf16 === null ? NOT_UTF8 : `it is not valid ${utf16.toUpperCase()}` };
 }
 
 function utf16Of([first, second]: Uint8Array): "utf-16le" | "utf-16be" | null {
