@@ -137,9 +137,16 @@ export default {
     layer(
       "agents-import-the-package",
       "agents",
-      ["shared/authoring/index\\.ts$", "agents/"],
-      "An example agent imports what a user's would: the package's entry, nothing inside.",
+      ["shared/authoring/index\\.ts$", "local/testing/index\\.ts$", "agents/"],
+      "An example agent imports what a user's would: the package's entry, and in its tests the test kit; nothing inside.",
     ),
+    {
+      name: "test-kit-in-tests-only",
+      comment: "The test kit brings a database along. What an agent is made of runs without it.",
+      severity: "error",
+      from: { path: SHIPPED, pathNot: ["^local/testing/", "\\.test\\.ts$"] },
+      to: { path: "^local/testing/" },
+    },
     {
       name: "model-server-stands-alone",
       comment:

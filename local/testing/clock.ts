@@ -4,12 +4,23 @@ import type { Client } from "pg";
 import type { EngineDeps } from "../../shared/engine/deps.ts";
 import type { Database } from "../../shared/ports/database.ts";
 
-/** Postgres' own functions, ahead by so many milliseconds. Replacing them renews plans that were cached. */
-const ahead = (ms: number): string => `
-  CREATE OR REPLACE FUNCTION toren_clock.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE PARALLEL SAFE
-    AS $$ SELECT pg_catalog.clock_timestamp() + ${ms} * interval '1 ms' $$;
-  CREATE OR REPLACE FUNCTION toren_clock.now() RETURNS timestamptz LANGUAGE sql STABLE PARALLEL SAFE
-    AS $$ SELECT pg_catalog.now() + ${ms} * interval '1 ms' $$;`;
+/** Postgres' functions that read a clock, with how often each may be read in a statement. `CURRENT_TIMESTAMP` and its like are syntax and can't be stood before: no query uses them. */
+export const CLOCKS: Readonly<Record<string, "STABLE" | "VOLATILE">> = {
+  clock_timestamp: "VOLATILE",
+  statement_timestamp: "STABLE",
+  transaction_timestamp: "STABLE",
+  now: "STABLE",
+};
+
+/** Each of them, ahead by so many milliseconds. Replacing them renews plans that were cached. */
+const ahead = (ms: number): string =>
+  Object.entries(CLOCKS)
+    .map(
+      ([name, volatility]) => `
+        CREATE OR REPLACE FUNCTION toren_clock.${name}() RETURNS timestamptz LANGUAGE sql ${volatility} PARALLEL SAFE
+          AS $$ SELECT pg_catalog.${name}() + ${ms} * interval '1 ms' $$;`,
+    )
+    .join("");
 
 /** For connections made from now on. `client` is connected to the database `name`. */
 export async function installClock(client: Client, name: string): Promise<void> {
@@ -39,12 +50,19 @@ export interface Sleepers {
   readonly sleep: EngineDeps["sleep"];
   /** All who sleep have `ms` less to sleep. */
   advance(ms: number): void;
+  /** Of a worker that is no more: its timers would keep the process. */
+  wakeAll(): void;
 }
 
 /** A worker's short waits (a model's back-off, a tool's retry and time-out): real ones, until time is put forward. */
 export function createSleepers(): Sleepers {
   const sleeping = new Set<(ms: number) => void>();
+  const advance = (ms: number): void => {
+    for (const sooner of [...sleeping]) sooner(ms);
+  };
   return {
+    advance,
+    wakeAll: () => advance(Number.POSITIVE_INFINITY),
     sleep: (ms, signal) =>
       new Promise((resolve) => {
         if (signal?.aborted) return resolve();
@@ -64,8 +82,5 @@ export function createSleepers(): Sleepers {
         sleeping.add(sooner);
         signal?.addEventListener("abort", wake, { once: true });
       }),
-    advance: (ms) => {
-      for (const sooner of [...sleeping]) sooner(ms);
-    },
   };
 }
