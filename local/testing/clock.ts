@@ -58,7 +58,7 @@ export interface Sleepers {
 export function createSleepers(): Sleepers {
   const sleeping = new Set<(ms: number) => void>();
   const advance = (ms: number): void => {
-    for (const sooner of [...sleeping]) sooner(ms);
+    for (const sooner of sleeping) sooner(ms);
   };
   return {
     advance,

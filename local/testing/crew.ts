@@ -5,7 +5,6 @@ import { guard } from "../../shared/engine/guard.ts";
 import type { Agents } from "../../shared/ports/agents.ts";
 import type { Database } from "../../shared/ports/database.ts";
 import { createSleepers, passTime, putForward } from "./clock.ts";
-import { fate } from "./mortal.ts";
 import type { Scripts } from "./scripts.ts";
 import { createWorker, orDead, type TestWorker } from "./worker.ts";
 
@@ -22,62 +21,99 @@ export interface Crew {
 
 const IDLE_MS = 10;
 
-export function createCrew(options: { database: Database; agents: Agents; agent: string; scripts: Scripts }): Crew {
-  const { database, agents, agent, scripts } = options;
-  const sleepers = createSleepers();
-  let failure: string | null = null;
-  let aheadMs = 0;
-  let guarding = false;
-  let moves = 0;
+type Alone = <T>(act: () => Promise<T>) => Promise<T>;
+
+/** A look for work, and a step of the clock, come one after another. */
+function createAlone(): Alone {
   let turn: Promise<unknown> = Promise.resolve();
-  /** A look for work, a step of the clock and a death come one after another. */
-  const alone = <T>(act: () => Promise<T>): Promise<T> => {
+  return (act) => {
     const mine = turn.then(act);
     turn = mine.catch(() => {});
     return mine;
   };
+}
 
-  const hire = (): TestWorker =>
-    createWorker({ database, agents, models: scripts.models, fate: fate(), sleep: sleepers.sleep });
-  const look = async (worker: TestWorker): Promise<boolean> => {
-    const received = await worker.step();
-    if (received > 0) moves++;
-    if (received > 0 || worker.stopped) return true;
-    guarding = true;
-    try {
-      const { nudged } = await guard(worker.deps);
-      if (nudged > 0) moves++;
-      return nudged > 0;
-    } finally {
-      guarding = false;
+/** One worker's time at work, until it stops or dies. */
+interface Shift {
+  readonly worker: TestWorker;
+  readonly over: Promise<void>;
+  readonly failure: string | null;
+  /** The guardian may have moved a clock whose hint isn't sent yet. */
+  readonly guarding: boolean;
+  /** Rises whenever there was something to do. */
+  readonly moves: number;
+}
+
+function beginShift(worker: TestWorker, alone: Alone): Shift {
+  let failure: string | null = null;
+  let guarding = false;
+  let moves = 0;
+  const look = async (): Promise<boolean> => {
+    let found = await worker.step();
+    if (found === 0 && !worker.stopped) {
+      guarding = true;
+      found = (await guard(worker.deps).finally(() => (guarding = false))).nudged;
     }
+    if (found > 0) moves++;
+    return found > 0;
   };
-  const workOn = async (worker: TestWorker): Promise<void> => {
+  const work = async (): Promise<void> => {
     try {
-      while (!worker.stopped) if (!(await alone(() => orDead(look(worker), worker.fate)))) await wait(IDLE_MS);
+      while (!worker.stopped) if (!(await alone(() => orDead(look(), worker.fate)))) await wait(IDLE_MS);
     } catch (thrown) {
       failure = messageOf(thrown);
     }
   };
-  let worker = hire();
-  let working = workOn(worker);
-
+  const over = work();
   return {
-    get worker() {
-      return worker;
-    },
+    worker,
+    over,
     get failure() {
       return failure;
     },
+    get guarding() {
+      return guarding;
+    },
+    get moves() {
+      return moves;
+    },
+  };
+}
+
+export function createCrew(options: { database: Database; agents: Agents; agent: string; scripts: Scripts }): Crew {
+  const { database, agents, agent, scripts } = options;
+  const sleepers = createSleepers();
+  const alone = createAlone();
+  let aheadMs = 0;
+  const begin = (): Shift =>
+    beginShift(createWorker({ database, agents, models: scripts.models, sleep: sleepers.sleep }), alone);
+  let shift = begin();
+
+  /** What the worker had sent still lands; what it waits for, a model or tool that hangs, is nobody's any more. */
+  const end = async ({ worker: { fate }, over }: Shift): Promise<void> => {
+    fate.dead = true;
+    fate.onDeath();
+    await over;
+    sleepers.wakeAll();
+    await Promise.allSettled(fate.underWay);
+  };
+  return {
+    get worker() {
+      return shift.worker;
+    },
+    get failure() {
+      return shift.failure;
+    },
     rest: async (runId) => {
-      const before = moves;
-      const busy = (): boolean => guarding || worker.inFlight(runId) > 0;
-      if (busy()) return { rests: false, dueInMs: null };
+      const own = shift;
+      const before = own.moves;
+      const quiet = (): boolean => own === shift && !own.guarding && own.worker.inFlight(runId) === 0;
+      if (!quiet()) return { rests: false, dueInMs: null };
       const { rows } = await database.pool.query<{ rests: boolean; due_in_ms: number | null }>(restQuery(agent), [
         runId,
       ]);
-      const row = rows[0];
-      return { rests: row?.rests === true && !busy() && moves === before, dueInMs: row?.due_in_ms ?? null };
+      const rests = rows[0]?.rests === true && quiet() && own.moves === before;
+      return { rests, dueInMs: rows[0]?.due_in_ms ?? null };
     },
     advance: (ms) =>
       alone(async () => {
@@ -86,25 +122,15 @@ export function createCrew(options: { database: Database; agents: Agents; agent:
         sleepers.advance(ms);
       }),
     kill: async () => {
-      const { fate: hand } = worker;
-      hand.dead = true;
-      hand.onDeath();
-      await working;
-      sleepers.wakeAll();
-      await Promise.allSettled(hand.underWay); // what it had sent still lands
-      guarding = false;
+      await end(shift);
       scripts.workerDied();
       await passTime(database, agent);
-      worker = hire();
-      working = workOn(worker);
+      shift = begin();
     },
     close: async () => {
-      worker.stop();
-      await working;
-      const { fate: hand } = worker;
-      hand.dead = true; // a model or tool that hangs is left alone
-      sleepers.wakeAll();
-      await Promise.allSettled(hand.underWay);
+      shift.worker.stop();
+      await shift.over;
+      await end(shift);
     },
   };
 }
@@ -112,6 +138,7 @@ export function createCrew(options: { database: Database; agents: Agents; agent:
 const restQuery = (agent: string): string => `
   SELECT NOT EXISTS (SELECT FROM agent_${agent}.streams WHERE run_id = $1::uuid
                      AND (status IN ('ready', 'running') OR status = 'parked' AND wake_at <= clock_timestamp()))
-     AND NOT EXISTS (SELECT FROM toren_control.queue_messages WHERE body->>'runId' = $1::text AND dead_at IS NULL AND visible_at <= clock_timestamp()) AS rests,
+     AND NOT EXISTS (SELECT FROM toren_control.queue_messages WHERE body->>'runId' = $1::text AND dead_at IS NULL
+                     AND (receipt IS NOT NULL OR visible_at <= clock_timestamp())) AS rests,
      (SELECT (extract(epoch FROM min(wake_at) - clock_timestamp()) * 1000)::float8 FROM agent_${agent}.streams
       WHERE run_id = $1::uuid AND status = 'parked') AS due_in_ms`;
