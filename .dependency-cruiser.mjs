@@ -137,14 +137,14 @@ export default {
     layer(
       "agents-import-the-package",
       "agents",
-      ["shared/authoring/index\\.ts$", "local/testing/index\\.ts$", "agents/"],
-      "An example agent imports what a user's would: the package's entry, and in its tests the test kit; nothing inside.",
+      ["shared/authoring/index\\.ts$", "agents/"],
+      "An example agent imports what a user's would: the package's entry, nothing inside.",
     ),
     {
       name: "test-kit-in-tests-only",
       comment: "The test kit brings a database along. What an agent is made of runs without it.",
       severity: "error",
-      from: { path: SHIPPED, pathNot: ["^local/testing/", "\\.test\\.ts$"] },
+      from: { path: SHIPPED, pathNot: "^local/testing/" },
       to: { path: "^local/testing/" },
     },
     {
@@ -207,7 +207,7 @@ export default {
     parser: "swc",
     tsPreCompilationDeps: true,
     doNotFollow: { path: "node_modules" },
-    exclude: { path: ["^agents/[^/]+/corpus/"] },
+    exclude: { path: ["^agents/[^/]+/corpus/", "^agents/[^/]+/.*\\.test\\.ts$"] },
     enhancedResolveOptions: {
       exportsFields: ["exports"],
       conditionNames: ["import", "node", "default", "types"],

@@ -13,7 +13,7 @@ import { modelServerCommand } from "./commands/model-server.ts";
 import { runCommand } from "./commands/run.ts";
 import { workerCommand } from "./commands/worker.ts";
 import { styleOf } from "./terminal/style.ts";
-import { processTerminal, type Terminal } from "./terminal/terminal.ts";
+import { printable, processTerminal, type Terminal } from "./terminal/terminal.ts";
 
 /** Runs one command line; resolves with its exit code (commands/context.ts). Nothing of it outlives the call. */
 export async function runCli(args: readonly string[], terminal: Terminal): Promise<number> {
@@ -65,7 +65,7 @@ DATABASE_URL uses a Postgres of your own. TOREN_DEBUG=1 shows where an error cam
 Exit codes: 0 done, 1 the run failed, 2 wrong usage, 3 no server or database.`;
 
 /** Commander's settings aren't inherited by commands that are added. */
-function configure(command: Command, terminal: Terminal): void {
+function configure(command: Command, terminal: Terminal, called = command.name()): void {
   command.exitOverride().configureOutput({
     writeOut: (text) => terminal.out.write(text),
     writeErr: (text) => terminal.err.write(text),
@@ -74,8 +74,8 @@ function configure(command: Command, terminal: Terminal): void {
     getOutHasColors: () => terminal.out.colour,
     getErrHasColors: () => terminal.err.colour,
   });
-  command.showHelpAfterError(`(toren ${command.name() === "toren" ? "" : `${command.name()} `}--help says more)`);
-  for (const child of command.commands) configure(child, terminal);
+  command.showHelpAfterError(`(${called} --help says more)`);
+  for (const child of command.commands) configure(child, terminal, `${called} ${child.name()}`);
 }
 
 /** One line with the code and what to do; the stack only for who asks. */
@@ -85,7 +85,7 @@ function report(terminal: Terminal, json: boolean, thrown: unknown): number {
   if (json) writeJson(terminal, { error: { code, message } });
   const style = styleOf(terminal.err);
   const hint = code === "bug" ? " (a bug in Toren: TOREN_DEBUG=1 shows where)" : "";
-  say(terminal, `${style.red("error")} ${code === "usage" ? "" : `${style.bold(code)}: `}${message}${hint}`);
+  say(terminal, `${style.red("error")} ${code === "usage" ? "" : `${style.bold(code)}: `}${printable(message)}${hint}`);
   if (terminal.env.TOREN_DEBUG === "1" && thrown instanceof Error) say(terminal, thrown.stack ?? "");
   return statusOfError(thrown);
 }

@@ -1,5 +1,5 @@
 // Hot reload: whoever edits an agent sees the change in the next step. On a problem the old code keeps running.
-import { watch } from "node:fs";
+import { type FSWatcher, watch } from "node:fs";
 import { join, resolve, sep } from "node:path";
 import type { LoadProblem } from "../shared/authoring/problem.ts";
 import { messageOf, TorenError } from "../shared/core/errors.ts";
@@ -74,16 +74,23 @@ function onceQuiet(
     void alone(async () => {
       const paths = [...touched];
       touched.clear();
-      if (!closed) await then(paths);
+      if (closed) return;
+      // A file that was replaced by another (as editors and sed do) isn't watched any more: watch anew, before the reading, so that nothing falls between.
+      const before = watcher;
+      watcher = open();
+      before.close();
+      await then(paths);
     }).catch((thrown) => blind(`a reload failed: ${messageOf(thrown)}`));
   };
-  const watcher = watch(folder, { recursive: true });
-  watcher.on("change", (_event, file) => {
-    touched.add(file === null ? folder : join(folder, String(file)));
-    clearTimeout(timer);
-    timer = setTimeout(quiet, RELOAD_DEBOUNCE_MS);
-  });
-  watcher.on("error", (error) => void blind(`${folder} can't be watched any more: ${messageOf(error)}`));
+  const open = (): FSWatcher =>
+    watch(folder, { recursive: true })
+      .on("change", (_event, file) => {
+        touched.add(file === null ? folder : join(folder, String(file)));
+        clearTimeout(timer);
+        timer = setTimeout(quiet, RELOAD_DEBOUNCE_MS);
+      })
+      .on("error", (error) => void blind(`${folder} can't be watched any more: ${messageOf(error)}`));
+  let watcher = open();
   const close = async (): Promise<void> => {
     closed = true;
     clearTimeout(timer);

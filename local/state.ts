@@ -3,8 +3,9 @@
 import { randomUUID } from "node:crypto";
 import { link, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { TorenError } from "../shared/core/errors.ts";
+import { messageOf, TorenError } from "../shared/core/errors.ts";
 import { isKey, newKey } from "../shared/http/auth.ts";
+import { UsageError } from "./client/usage-error.ts";
 
 /** Of the server that runs in a state folder. */
 export interface ServerRecord {
@@ -22,25 +23,27 @@ export const stateFolderOf = (env: NodeJS.ProcessEnv, workingFolder: string): st
 
 /** Makes the folder. Others may enter it, since the embedded Postgres runs as another user under root; what is secret in it is closed by itself. */
 export async function prepareState(folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: 0o755 });
-  await createOnce(join(folder, ".gitignore"), "*\n", 0o644);
+  await usable(folder, async () => {
+    await mkdir(folder, { recursive: true, mode: 0o755 });
+    await createOnce(join(folder, ".gitignore"), "*\n", 0o644);
+  });
 }
 
 /** The folder's dev key, made at its first use. Of several who make it at once, one wins and all get the same. */
 export async function ensureKey(folder: string): Promise<string> {
-  await createOnce(join(folder, "key"), `${newKey()}\n`, 0o600);
+  await usable(folder, () => createOnce(join(folder, "key"), `${newKey()}\n`, 0o600));
   const key = await readKey(folder);
   if (key !== null) return key;
   throw new TorenError("auth.invalid", `${join(folder, "key")} holds no Toren key. Delete it, and a new one is made.`);
 }
 
 export async function readKey(folder: string): Promise<string | null> {
-  const key = (await readText(join(folder, "key")))?.trim() ?? "";
+  const key = (await usable(folder, () => readText(join(folder, "key"))))?.trim() ?? "";
   return isKey(key) ? key : null;
 }
 
 export async function readServer(folder: string): Promise<ServerRecord | null> {
-  const text = await readText(join(folder, "server.json"));
+  const text = await usable(folder, () => readText(join(folder, "server.json")));
   if (text === null) return null;
   try {
     const record = JSON.parse(text) as Partial<ServerRecord>;
@@ -84,6 +87,19 @@ export function isRunning(pid: number): boolean {
 
 /** Node's own errors; by what they hold, since a test's realm has another `Error`. */
 export const hasCode = (e: unknown, code: string): boolean => (e as { code?: unknown } | null)?.code === code;
+
+/** What the system says of a folder of somebody else's, a full disk or a file in its place isn't a defect of ours. */
+async function usable<T>(folder: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (e) {
+    if (typeof (e as { syscall?: unknown } | null)?.syscall !== "string") throw e;
+    throw new UsageError(
+      `The state folder ${folder} can't be used: ${messageOf(e)}. Make it one that you may write, or point TOREN_HOME elsewhere.`,
+      { cause: e },
+    );
+  }
+}
 
 async function readText(path: string): Promise<string | null> {
   try {

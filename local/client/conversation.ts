@@ -79,7 +79,8 @@ function createTalk(deps: ConversationDeps): Talk {
       if (run.cuts.length > 0) return !talk.cutsSaid;
       talk.cutsSaid = false;
       const heard = (run.turns ?? []).slice(shown).filter((turn) => turn.by === "user").length;
-      return run.status === "awaitingInput" && !talk.closing && heard >= ours.length;
+      const answered = run.turns?.at(-1)?.by === "agent"; // the turns may be newer than the status
+      return run.status === "awaitingInput" && answered && !talk.closing && heard >= ours.length;
     },
     show: (run) => {
       const turns = run.turns ?? [];

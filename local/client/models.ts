@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { DEMO_MODEL } from "../../shared/adapters/model/prices.ts";
 import { TorenError } from "../../shared/core/errors.ts";
+import { UsageError } from "./usage-error.ts";
 
 /** The environment's variables that a provider can be reached with. */
 export const PROVIDER_VARIABLES = ["OPENAI_API_KEY", "OPENAI_BASE_URL"] as const;
@@ -36,6 +37,8 @@ export function chooseModel(asked: string | undefined, env: NodeJS.ProcessEnv, u
 
 function choose(asked: string | undefined, env: NodeJS.ProcessEnv, unasked: boolean): ModelChoice {
   const found = providersIn(env);
+  if (asked !== undefined && asked !== "demo" && !/^[^/\s]+\/\S+$/.test(asked))
+    throw new UsageError(`--model "${asked}" is no model: write provider/name, as in openai/gpt-5-mini, or demo.`);
   if (asked === "demo") {
     const unspent =
       found.length === 0

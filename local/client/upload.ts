@@ -22,6 +22,7 @@ export async function filesAt(paths: readonly string[]): Promise<LocalFile[]> {
     const info = await stat(path).catch(() => null);
     if (info === null) throw new UsageError(`There is no file or folder at ${path}.`);
     if (info.isDirectory()) files.push(...(await filesIn(path)));
+    else if (!info.isFile()) throw new UsageError(`${path} is neither a file nor a folder: save what it holds in one.`);
     else files.push({ path, name: basename(path), bytes: info.size });
   }
   if (paths.length > 0 && files.length === 0) throw new UsageError(`No files are in ${paths.join(", ")}.`);

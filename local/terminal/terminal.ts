@@ -54,7 +54,7 @@ export function processTerminal(): Terminal {
     env: process.env,
     workingFolder: process.cwd(),
     interrupted: interruption.signal,
-    user: userName(process.env),
+    user: userName(),
     lines:
       process.stdin.isTTY && process.stderr.isTTY
         ? typedLines(process.stdin, process.stderr, () => void process.kill(process.pid, "SIGINT"))
@@ -73,11 +73,11 @@ export function processTerminal(): Terminal {
 }
 
 /** The operating system's name for the user; some containers have none for theirs. */
-function userName(env: NodeJS.ProcessEnv): string {
+function userName(): string {
   try {
     return userInfo().username;
   } catch {
-    return env.USER || "somebody at the command line";
+    return "somebody at the command line";
   }
 }
 

@@ -1,4 +1,5 @@
 // One run as people read it: its tree of waves and tasks, what it used and cost, and why it stands still if it does.
+import type { ErrorCode } from "../core/errors.ts";
 import type { RawEvent } from "../core/events.ts";
 import type { Json } from "../core/json.ts";
 import { type Accounts, accountsOf, totalAccounts } from "../core/receipt.ts";
@@ -53,14 +54,15 @@ export async function readRun(
   deps: ReadDeps,
   { agent, runId }: { agent: string; runId: string },
 ): Promise<RunView | null> {
-  const [run, streams, calls, approvals, said] = await Promise.all([
-    deps.store.runs.get(agent, runId),
+  // The row first: what stands beside it is then at least as new, so a run that is shown as ended is shown with its last answer.
+  const run = await deps.store.runs.get(agent, runId);
+  if (run === null) return null;
+  const [streams, calls, approvals, said] = await Promise.all([
     deps.store.runs.streams(agent, runId),
     deps.store.runs.callEvents(agent, runId),
     deps.store.tasks.approvals(agent, runId),
     deps.store.tasks.turns(agent, runId),
   ]);
-  if (run === null) return null;
   const events = Map.groupBy(calls, (c) => c.streamId);
   const view = (s: StreamRow): TaskView => {
     const own: RawEvent[] = (events.get(s.streamId) ?? []).map((c) => c.event);
@@ -140,10 +142,12 @@ function reasonOf(
   return `waits for its user: \`toren jobs send ${run.runId} TEXT\` or \`toren chat --run ${run.runId}\``;
 }
 
+const NEEDS_DECISION: ErrorCode = "cut.needs_decision";
+
 function cutReason(runId: string, { stream, reason, calls }: WaitingCut): string {
   const named = calls.length === 0 ? "" : ` (${calls.join(", ")})`;
   const keep = stream === "run" ? "" : " to repeat it, or `--keep` to go on from what is recorded";
-  return `${stream}: cut.needs_decision: an edit (${reason}) would repeat a completed call that has effects outside${named}; decide with \`toren jobs resume ${runId} --rerun\`${keep}; or revert the edit and run \`toren jobs resume ${runId}\``;
+  return `${stream}: ${NEEDS_DECISION}: an edit (${reason}) would repeat a completed call that has effects outside${named}; decide with \`toren jobs resume ${runId} --rerun\`${keep}; or revert the edit and run \`toren jobs resume ${runId}\``;
 }
 
 const REASON_ARGS_CHARS = 200;

@@ -26,7 +26,8 @@ const refused = (code: ErrorInfo["code"], message: string): Started => ({ type: 
 
 export async function startRun(deps: EngineDeps, request: StartRequest): Promise<Started> {
   const problem = await problemWith(deps, request);
-  if (problem !== null) return problem;
+  // A repeated request gets the run of then, whatever today's code would say to it.
+  if (problem !== null) return (await runOfThen(deps, request)) ?? problem;
   const deployed = deps.agents.get(request.agent);
   if (deployed === null) throw new Error("checked above");
   const files = request.files ?? [];
@@ -41,13 +42,20 @@ export async function startRun(deps: EngineDeps, request: StartRequest): Promise
     idempotencyKey: request.idempotencyKey ?? null,
     files,
   });
-  if (!created.same)
-    return refused(
-      "idempotency.conflict",
-      `Idempotency-Key ${request.idempotencyKey} was used for another request; use a new key.`,
-    );
+  if (!created.same) return conflict(request);
   await nudge(deps, [{ agent: request.agent, runId: created.runId, taskId: null }]);
   return { type: created.type === "created" ? "started" : "existing", runId: created.runId };
+}
+
+const conflict = ({ idempotencyKey }: StartRequest): Started =>
+  refused("idempotency.conflict", `Idempotency-Key ${idempotencyKey} was used for another request; use a new key.`);
+
+async function runOfThen(deps: EngineDeps, request: StartRequest): Promise<Started | null> {
+  const { agent, input, idempotencyKey, process = "main", files = [] } = request;
+  if (idempotencyKey === undefined || deps.agents.get(agent) === null) return null;
+  const found = await deps.store.runs.existing({ agent, process, input, files }, idempotencyKey);
+  if (found === null) return null;
+  return found.same ? { type: "existing", runId: found.runId } : conflict(request);
 }
 
 async function problemWith(deps: EngineDeps, request: StartRequest): Promise<Started | null> {

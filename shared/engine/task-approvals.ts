@@ -1,6 +1,7 @@
 // Calls that a person allows or not (all gated calls of an answer are requested at once, the others run, then the task parks). Whether a call is gated
 // is decided once: ApprovalRequested, or ToolCallStarted without one, is the record of it (c6).
-import { approvalKey, type Call, idempotencyKey } from "../core/task/state.ts";
+import type { Call } from "../core/task/phase.ts";
+import { approvalKey, idempotencyKey } from "../core/task/state.ts";
 import type { ToolDefinition } from "../ports/agents.ts";
 import type { Worked } from "./deps.ts";
 import { streamOf } from "./hints.ts";

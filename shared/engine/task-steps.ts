@@ -9,7 +9,8 @@ import {
 } from "../core/limits.ts";
 import { normalise } from "../core/task/history.ts";
 import type { Action } from "../core/task/loop.ts";
-import { type Call, idempotencyKey } from "../core/task/state.ts";
+import type { Call } from "../core/task/phase.ts";
+import { idempotencyKey } from "../core/task/state.ts";
 import {
   badArguments,
   callDenied,
@@ -23,7 +24,6 @@ import type { Worked } from "./deps.ts";
 import { toolFiles } from "./file-texts.ts";
 import { linkedTo } from "./linked-signal.ts";
 import { askModel, backoffMs } from "./model-call.ts";
-import { LeaseLost } from "./stream-writer.ts";
 import { approvalOf, waitForApproval } from "./task-approvals.ts";
 import { mustHandOver, park, type TaskWork } from "./task-work.ts";
 import { callTool } from "./tool-call.ts";
@@ -164,7 +164,7 @@ async function runAll(work: TaskWork, stepId: string, running: readonly Running[
   const ended = await Promise.allSettled(running.map(finish));
   const failure = ended.find((e) => e.status === "rejected");
   if (failure?.status === "rejected") throw failure.reason;
-  if (left > 0 && !writer.interrupt.aborted) throw new LeaseLost();
+  if (left > 0 && !writer.interrupt.aborted) throw new Error("a tool call ended without a result");
 }
 
 async function run(

@@ -248,6 +248,11 @@ export interface RunStore {
   create(
     run: NewRun,
   ): Promise<{ readonly type: "created" | "existing"; readonly runId: string; readonly same: boolean }>;
+  /** The run that was created under this idempotency key, and whether its request was the same; null: none was. */
+  existing(
+    request: Pick<NewRun, "agent" | "process" | "input" | "files">,
+    idempotencyKey: string,
+  ): Promise<{ readonly runId: string; readonly same: boolean } | null>;
   get(agent: string, runId: string): Promise<RunRow | null>;
   /** The agent that a run belongs to, when only its id is known. */
   agentOf(runId: string): Promise<string | null>;

@@ -148,6 +148,22 @@ SELECT w.ord, m.inbox_seq, m.status,
        EXISTS (SELECT 1 FROM bell b WHERE b.ringer = w.ord) AS rang
 FROM want w LEFT JOIN moved m ON m.ord = w.ord LEFT JOIN fresh f ON f.ord = w.ord ORDER BY w.ord
 `,
+  "append-one": `
+WITH moved AS (
+  UPDATE :agent.streams s SET
+    head_seq = s.head_seq + $5::int,
+    lease_until = clock_timestamp() + $7::int * interval '1 ms',
+    attempts = CASE WHEN $6::bool THEN 0 ELSE s.attempts END,
+    solo_attempts = CASE WHEN $6::bool THEN 0 ELSE s.solo_attempts END,
+    problem = NULL
+  WHERE s.run_id = $1::uuid AND s.stream_id = $2::text AND s.head_seq = $3::bigint AND s.lease_epoch = $4::bigint AND s.lease_owner IS NOT NULL
+  RETURNING s.inbox_seq
+), written AS (
+  INSERT INTO :agent.events (run_id, stream_id, seq, type, payload)
+  SELECT $1::uuid, $2::text, $3::bigint + i, ($8::text[])[i], $9::jsonb -> (i - 1) FROM moved, generate_series(1, $5::int) AS i
+)
+SELECT inbox_seq FROM moved
+`,
   "append-plain": `
 WITH want AS MATERIALIZED (
   SELECT * FROM unnest($1::int[], $2::uuid[], $3::text[], $4::bigint[], $5::bigint[], $6::int[], $7::bool[], $8::int[], $9::int[])

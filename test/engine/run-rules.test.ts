@@ -6,6 +6,8 @@ import type { WorkflowFn } from "../../shared/core/workflow/context.ts";
 import { readRun } from "../../shared/engine/read-run.ts";
 import { runTask } from "../../shared/engine/run-task.ts";
 import { runTick } from "../../shared/engine/run-tick.ts";
+import { startRun } from "../../shared/engine/start-run.ts";
+import type { ProcessDefinition } from "../../shared/ports/agents.ts";
 import { role, tool, workflow } from "../support/agents.ts";
 import type { Stack } from "../support/stack.ts";
 import { AGENT, type EngineTest, engineTest, firstText, until } from "./support.ts";
@@ -213,6 +215,30 @@ describe("plans that were cut", () => {
     expect(await runTick(three.deps, hint, ALWAYS)).toBe("parked");
     expect((await three.deps.store.runs.get(AGENT, runId))?.status).toBe("waitingTimer");
     expect(model.ledger).toHaveLength(2);
+  });
+});
+
+describe("a repeated request", () => {
+  test("gets the run of then, though today's code would refuse it", async () => {
+    const request = { agent: AGENT, input: "x", idempotencyKey: "once" };
+    const before = t.stack(
+      [role("r")],
+      workflow(async () => "x"),
+      { model: echo() },
+    );
+    const started = await startRun(before.deps, request);
+    const strict = {
+      ...workflow(async () => "x"),
+      parseInput: () => ({ ok: false, message: "numbers only" }) as const,
+    };
+    const after = t.stack([role("r")], strict as ProcessDefinition, { model: echo(), generation: 2 });
+    expect(await startRun(after.deps, request)).toEqual({ ...started, type: "existing" });
+    expect(await startRun(after.deps, { ...request, input: "y" })).toMatchObject({
+      error: { code: "idempotency.conflict" },
+    });
+    expect(await startRun(after.deps, { ...request, idempotencyKey: "twice" })).toMatchObject({
+      error: { code: "workflow.bad_input" },
+    });
   });
 });
 

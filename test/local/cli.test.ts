@@ -101,6 +101,8 @@ describe("toren run", () => {
     const wrong = await bench.toren(["run", "echo", "read", "--files", "/nowhere/at/all"]);
     expect(wrong).toMatchObject({ status: 2, out: "" });
     expect(wrong.err).toContain("/nowhere/at/all");
+    const endless = await bench.toren(["run", "echo", "read", "--files", "/dev/zero"]);
+    expect(endless).toMatchObject({ status: 2, err: expect.stringContaining("neither a file nor a folder") });
   });
 
   test.each([
@@ -176,6 +178,12 @@ describe("toren jobs", () => {
     expect((await bench.json(["jobs", "resume", id])).value).toEqual({ runId: id });
     await release();
     expect((await bench.toren(["jobs", "tail", id])).status).toBe(0);
+  });
+
+  test("a usage error names the command whose help says more, and can't play tricks on a terminal", async () => {
+    expect((await bench.toren(["jobs", "show"])).err).toContain("(toren jobs show --help says more)");
+    expect((await bench.toren(["--nonsense"])).err).toContain("(toren --help says more)");
+    expect((await bench.toren(["jobs", "show", "\u001b[31mred"])).err).not.toContain("\u001b[31mred");
   });
 
   test("an id that no run has is exit 2", async () => {

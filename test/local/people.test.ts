@@ -1,6 +1,8 @@
 // People in the loop over the command line: a real server, a real engine, a real Postgres; only the model is scripted.
+import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type { RunningServer } from "../../local/server.ts";
 import { createScriptedModel, type Turn } from "../../shared/adapters/model/script.ts";
 import type { ModelRequest } from "../../shared/core/messages.ts";
 import type { RunJson } from "../../shared/http/run-json.ts";
@@ -53,6 +55,7 @@ const model = createScriptedModel(async (request, _n, signal): Promise<Turn> => 
 
 let bench: Bench;
 let book: string;
+let server: RunningServer;
 beforeAll(async () => {
   bench = await createBench();
   book = `${bench.folder}/book.txt`;
@@ -64,7 +67,7 @@ beforeAll(async () => {
     await bench.write(`agents/${name}/agent.yaml`, yaml);
     await bench.write(`agents/${name}/tools.ts`, TOOLS);
   }
-  await bench.serve(model);
+  server = await bench.serve(model);
 });
 afterAll(async () => {
   delete process.env.DESK_BOOK;
@@ -220,5 +223,56 @@ describe("toren jobs resume", () => {
     await refused(["jobs", "resume", run.runId, "--keep"], "cut.not_waiting");
     expect((await bench.toren(["jobs", "resume", run.runId, "--keep", "--rerun"])).status).toBe(2);
     expect((await bench.json(["jobs", "resume", run.runId])).status).toBe(0);
+  });
+
+  test("I6b: an edit that would wire again waits; show names edit and call, --keep and --rerun decide", async () => {
+    const [kept, again] = await Promise.all([
+      start("desk", "wire kate 5 and pay kate 900", "waitingApproval"),
+      start("desk", "wire rudi 5 and pay rudi 900", "waitingApproval"),
+    ]);
+    await server.close();
+    await bench.write("agents/desk/agent.yaml", DESK.replace("You pay back.", "You pay back, gladly."));
+    server = await bench.serve(model);
+    for (const { runId } of [kept, again]) {
+      await bench.json(["jobs", "resume", runId]);
+      expect((await become(runId, "waitingCut")).cuts).toEqual([
+        {
+          stream: "task:w0t0",
+          reason: expect.stringContaining("system changed"),
+          calls: ["wire"],
+          requestedAt: expect.any(String),
+        },
+      ]);
+    }
+    expect((await bench.toren(["jobs", "show", kept.runId])).out).toMatch(
+      /w0t0 waits for a decision +system changed.*\n +would be done again: wire\n[\s\S]*toren jobs resume \w{8} --rerun +toren jobs resume \w{8} --keep/,
+    );
+    const { err } = await bench.toren(["jobs", "resume", kept.runId, "--keep"]);
+    expect(err).toMatch(/would be done again: wire\nRun .* told to keep/);
+    await become(kept.runId, "waitingApproval");
+    await bench.json(["jobs", "resume", again.runId, "--rerun"]);
+    await become(again.runId, "waitingApproval");
+    for (const { runId } of [kept, again]) {
+      await refused(["jobs", "resume", runId, "--keep"], "cut.not_waiting");
+      await bench.json(["jobs", "approve", runId]);
+      expect((await become(runId, "completed")).output).toMatch(/^heard: paid (kate|rudi) 5 \+ paid (kate|rudi) 900$/);
+    }
+    const paid = (await readFile(book, "utf8")).split("\n");
+    expect(paid.filter((line) => line === "kate 5")).toHaveLength(1);
+    expect(paid.filter((line) => line === "rudi 5")).toHaveLength(2);
+    expect(paid.filter((line) => /^(kate|rudi) 900$/.test(line))).toHaveLength(2);
+  });
+
+  test("a decision outlives the worker that was to act on it, and a message too", async () => {
+    const run = await start("desk", "pay lena 900", "waitingApproval");
+    const talk = await start("talk", "hello", "awaitingInput");
+    await server.close();
+    server = await bench.serve(model, { worker: false });
+    await bench.json(["jobs", "approve", run.runId]);
+    await bench.json(["jobs", "send", talk.runId, "are you there?", "--close"]);
+    await server.close();
+    server = await bench.serve(model);
+    expect((await become(run.runId, "completed")).output).toBe("heard: paid lena 900");
+    expect((await become(talk.runId, "completed")).output).toBe("heard: are you there?");
   });
 });

@@ -1,3 +1,5 @@
+import { renameSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, expect, test } from "@jest/globals";
 import { type AgentChange, type AgentWatch, watchAgents } from "../../local/reload.ts";
@@ -68,6 +70,17 @@ test("a burst of writes is one reload; comments and formatting alone are none", 
   made.write("talk/agent.yaml", `# more words\n${YAML("talk", "maxSteps:   5\n")}`);
   await sleep(500);
   expect(changes).toHaveLength(1);
+});
+
+test("a file that is replaced by another, as editors do, is watched on", async () => {
+  const made = folder();
+  const changes = await start(made);
+  for (let i = 1; i <= 4; i++) {
+    made.write("talk/agent.yaml.new", YAML("talk", `maxSteps: ${i}\n`));
+    renameSync(join(made.agents, "talk/agent.yaml.new"), join(made.agents, "talk/agent.yaml"));
+    const change = await until(changes, i);
+    expect(change?.type === "loaded" && change.agent.roles.get("main")?.maxSteps).toBe(i);
+  }
 });
 
 test("an agent can come and go", async () => {

@@ -30,6 +30,11 @@ export const BUGS: readonly Bug[] = [
         find: "s.head_seq = w.head AND s.lease_epoch = w.epoch AND s.lease_owner IS NOT NULL",
         replace: "s.head_seq = w.head AND s.lease_owner IS NOT NULL",
       },
+      {
+        file: `${QUERIES}/append-one.sql`,
+        find: "s.head_seq = $3::bigint AND s.lease_epoch = $4::bigint AND s.lease_owner IS NOT NULL",
+        replace: "s.head_seq = $3::bigint AND $4::bigint IS NOT NULL AND s.lease_owner IS NOT NULL",
+      },
     ],
     killedBy: { file: STORE, test: "I12: a zombie whose head is the heir's is refused by its epoch alone" },
   },
@@ -220,7 +225,7 @@ export const BUGS: readonly Bug[] = [
     edits: [
       {
         file: "shared/engine/task-steps.ts",
-        find: "  await writer.flush(); // the answer and its calls' starts: one append (I4)\n",
+        find: "  await writer.flush(); // the answer, what is asked of people, and its calls' starts: one append (I4)\n",
         replace: "",
       },
     ],
@@ -230,7 +235,7 @@ export const BUGS: readonly Bug[] = [
     name: "results are sent in the order of the log",
     edits: [
       {
-        file: "shared/core/task/replay.ts",
+        file: "shared/core/task/state.ts",
         find: "  const results = state.phase.calls.flatMap((c) =>",
         replace:
           "  const calls = state.phase.calls as Call[];\n  calls.push(...calls.splice(calls.indexOf(call), 1));\n  const results = calls.flatMap((c) =>",

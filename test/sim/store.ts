@@ -113,6 +113,14 @@ const CALLS = new Set(
 function createRuns(connection: Connection): RunStore {
   return {
     create: (run) => create(connection, run),
+    existing: async (request, idempotencyKey) => {
+      const found = await ask(connection, "find run", (tx) =>
+        [...tx.db.runs.values()]
+          .map((r) => r.record)
+          .find((r) => r.agent === request.agent && r.idempotencyKey === idempotencyKey),
+      );
+      return found === undefined ? null : { runId: found.runId, same: found.request === requestOf(request) };
+    },
     get: (_, runId) => ask(connection, "run", (tx) => rowOf(tx.db.run(runId)?.record)),
     agentOf: (runId) => ask(connection, "agent", (tx) => tx.db.run(runId)?.record.agent ?? null),
     list: async ({ agent, status, before, limit }) => {
@@ -171,9 +179,12 @@ const streamRow = (s: Stream): StreamRow => {
   return { streamId, status, outcome, wait, wakeAt, attempts, role, wave, headSeq, problem };
 };
 
+const requestOf = ({ process, input, files }: Pick<NewRun, "process" | "input" | "files">): string =>
+  digestOf({ process, input, files });
+
 async function create(connection: Connection, run: NewRun): ReturnType<RunStore["create"]> {
-  const { runId, process, idempotencyKey } = run;
-  const request = digestOf({ process, input: run.input, files: run.files });
+  const { runId, idempotencyKey } = run;
+  const request = requestOf(run);
   const made = await repeatable(connection, "create", (tx) => createStatement(tx, run, request));
   if (made.value !== null) return { type: "created", runId, same: true };
   const found = await ask(connection, "find run", (tx) => {

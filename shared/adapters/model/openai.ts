@@ -170,10 +170,23 @@ const failure = (code: ErrorCode, message: string, retryable: boolean, retryAfte
   ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
 });
 
+/** "fetch failed" says nothing; what caused it says where nobody answered. */
+function rootOf(thrown: unknown): unknown {
+  const seen = new Set<unknown>();
+  let root = thrown;
+  for (;;) {
+    seen.add(root);
+    const { cause, errors } = root as { readonly cause?: unknown; readonly errors?: readonly unknown[] };
+    const below = cause ?? errors?.[0]; // several, of a name with several addresses
+    if (typeof below !== "object" || below === null || seen.has(below)) return root;
+    root = below;
+  }
+}
+
 function failureOf(thrown: unknown, model: string): ModelFailure {
   if (thrown instanceof APIUserAbortError) return failure("model.unavailable", "The call was stopped.", true);
   if (thrown instanceof APIConnectionError)
-    return failure("model.unavailable", `No connection to the provider: ${messageOf(thrown.cause ?? thrown)}`, true);
+    return failure("model.unavailable", `No connection to the provider: ${messageOf(rootOf(thrown))}`, true);
   if (!(thrown instanceof APIError))
     return failure("model.bad_answer", `The provider's answer can't be read: ${messageOf(thrown)}`, true);
   const { status } = thrown;

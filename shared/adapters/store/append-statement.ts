@@ -1,4 +1,4 @@
-// The two forms of the append statement and their parameters: a batch that needs nothing but its heads moved has the cheap one.
+// The three forms of the append statement and their parameters: a batch that needs nothing but its heads moved has a cheap one, alone the cheapest.
 import type { Pool } from "pg";
 import { GRACE_MS } from "../../core/limits.ts";
 import type { Next } from "../../ports/store.ts";
@@ -24,8 +24,11 @@ const isPlain = ({ append: a }: Item): boolean =>
 /** One try. @throws the driver's own error: then nothing of the batch is written, or all of it, unheard. */
 export async function sendBatch(pool: Pool, agent: string, items: readonly Item[]): Promise<Row[]> {
   if (!items.every(isPlain)) return send<Row>(pool, "append-full", agent, fullValues(items), true);
-  const written = await send<Pick<Row, "ord" | "inbox_seq">>(pool, "append-plain", agent, plainValues(items), true);
-  const reach = new Map(written.map((row) => [row.ord, row.inbox_seq]));
+  const written =
+    items.length === 1
+      ? await send<Reach>(pool, "append-one", agent, oneValues(items), true)
+      : await send<Reach>(pool, "append-plain", agent, plainValues(items), true);
+  const reach = new Map(written.map((row) => [row.ord ?? 0, row.inbox_seq]));
   return items.map((_, ord) => ({
     ord,
     inbox_seq: reach.get(ord) ?? 0,
@@ -35,7 +38,20 @@ export async function sendBatch(pool: Pool, agent: string, items: readonly Item[
   }));
 }
 
-/** $1..$6 of both forms. */
+interface Reach {
+  /** Missing where there is but one. */
+  readonly ord?: number;
+  readonly inbox_seq: number;
+}
+
+/** Of the one item. */
+const oneValues = (items: readonly Item[]): unknown[] => {
+  const [, ...columns] = [...places(items), items.map((item) => item.append.progress), leases(items)] as unknown[][];
+  const [, types, payloads] = eventColumns(items);
+  return [...columns.map(([value]) => value), types, payloads];
+};
+
+/** $1..$6 of the forms for many. */
 const places = (items: readonly Item[]): unknown[] => {
   const appends = items.map((item) => item.append);
   return [
@@ -50,7 +66,7 @@ const places = (items: readonly Item[]): unknown[] => {
 
 const leases = (items: readonly Item[]): number[] => items.map((item) => item.append.lease.leaseMs);
 
-/** The last three of both forms: where each item's events begin, and all events. One JSON array of payloads: an array of texts is escaped once more. */
+/** The last three of the forms for many: where each item's events begin, and all events. One JSON array of payloads: an array of texts is escaped once more. */
 function eventColumns(items: readonly Item[]): unknown[] {
   let count = 0;
   const before = items.map((item) => {

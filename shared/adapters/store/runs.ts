@@ -37,6 +37,10 @@ export function createRuns(pool: Pool, statements: Statements): RunStore {
     (await statements.ask<{ agent: string }>("list-agents", null, [])).map((row) => row.agent);
   return {
     create: (run) => create(pool, statements, run),
+    existing: async (request, idempotencyKey) => {
+      const found = await foundRun(statements, request.agent, null, idempotencyKey);
+      return found && { runId: found.run_id, same: found.request_digest === requestDigest(request) };
+    },
     get: async (agent, runId) => {
       const [row] = await statements.ask<Row>("read-run", agent, [runId]);
       return row === undefined ? null : await runRow(statements, agent, row);
@@ -72,7 +76,7 @@ export function createRuns(pool: Pool, statements: Statements): RunStore {
 /** A second run under a key, and a repetition after a lost acknowledgement, both meet the first one's row. */
 async function create(pool: Pool, statements: Statements, run: NewRun): ReturnType<RunStore["create"]> {
   const { agent, runId, process, idempotencyKey } = run;
-  const request = digestOf({ process, input: run.input, files: run.files });
+  const request = requestDigest(run);
   const input = storedValue("The run's input", run.input);
   const event = storedObject("The event RunCreated", { process, input: run.input });
   await writeBlobs(statements, agent, runId, [...input.blobs, ...event.blobs]);
@@ -95,13 +99,27 @@ async function create(pool: Pool, statements: Statements, run: NewRun): ReturnTy
     if (codeOf(e) !== UNIQUE_VIOLATION) throw explained(e);
     doubtful = wasDoubtful(e);
   }
-  const [found] = await statements.ask<{ run_id: string; request_digest: string }>("find-run", agent, [
+  const found = await foundRun(statements, agent, runId, idempotencyKey);
+  if (found === null) throw new TorenError("bug", `The run ${runId} belongs to another agent.`);
+  const mine = doubtful && found.run_id === runId;
+  return { type: mine ? "created" : "existing", runId: found.run_id, same: found.request_digest === request };
+}
+
+/** What makes two requests the same. */
+const requestDigest = ({ process, input, files }: Pick<NewRun, "process" | "input" | "files">): string =>
+  digestOf({ process, input, files });
+
+async function foundRun(
+  statements: Statements,
+  agent: string,
+  runId: string | null,
+  idempotencyKey: string | null,
+): Promise<{ readonly run_id: string; readonly request_digest: string } | null> {
+  const rows = await statements.ask<{ run_id: string; request_digest: string }>("find-run", agent, [
     runId,
     idempotencyKey,
   ]);
-  if (found === undefined) throw new TorenError("bug", `The run ${runId} belongs to another agent.`);
-  const mine = doubtful && found.run_id === runId;
-  return { type: mine ? "created" : "existing", runId: found.run_id, same: found.request_digest === request };
+  return rows[0] ?? null;
 }
 
 async function runRow(statements: Statements, agent: string, row: Row): Promise<RunRow> {

@@ -4,7 +4,8 @@ import { type Json, utf8Bytes } from "../json.ts";
 import type { ModelRequest } from "../messages.ts";
 import { requestOf } from "./header.ts";
 import { textOf } from "./history.ts";
-import { type Call, requestDigest, spentTokens, stepIdOf, type TaskState, type Verdict } from "./state.ts";
+import type { Call, Verdict } from "./phase.ts";
+import { requestDigest, spentTokens, stepIdOf, type TaskState } from "./state.ts";
 
 export interface Caps {
   readonly maxSteps: number;

@@ -2,7 +2,7 @@
 import { wellFormed } from "../json.ts";
 import { append, type Header, type History, sealHistory } from "./header.ts";
 import { feedbackMessage } from "./history.ts";
-import type { Phase } from "./state.ts";
+import type { Phase } from "./phase.ts";
 
 /** What a session keeps beside its history. */
 export interface Session {

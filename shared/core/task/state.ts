@@ -1,10 +1,10 @@
 // The state of a task, folded from its effective log event by event (I1). The fold mutates what it is given: a log of ten thousand steps is folded once
 // at a resume, and a live step costs what is new in it.
 import { hash } from "../digest.ts";
-import type { Effects, Idempotency, TaskEvent } from "../events.ts";
+import type { Idempotency, TaskEvent } from "../events.ts";
 import { canonical, type Json } from "../json.ts";
 import { PAUSES_MAX } from "../limits.ts";
-import type { ModelResponse, ToolUsePart } from "../messages.ts";
+import type { ModelResponse } from "../messages.ts";
 import { addUsage, NO_USAGE, totalTokens, type Usage } from "../messages.ts";
 import { append, emptyHistory, type Header, type History, linkOf, sealHistory } from "./header.ts";
 import {
@@ -17,42 +17,9 @@ import {
   toolUses,
 } from "./history.ts";
 import type { OutputCheck } from "./output.ts";
+import type { Call, Decision, Phase, Verdict } from "./phase.ts";
 import { heard, newSession, type Session, steer, turnOver } from "./session.ts";
 import { outputFeedback } from "./texts.ts";
-
-export interface Call {
-  readonly use: ToolUsePart;
-  /** Among the answer's calls, from 0. */
-  readonly place: number;
-  /** The answer ended at its token limit: the last call may be cut. */
-  readonly cut: boolean;
-  /** A person is asked before it runs; `key` binds the decision. */
-  approval: { readonly key: string; readonly expiresAt: number | null } | null;
-  started: { readonly idempotencyKey: string; readonly effects: Effects; readonly idempotency: Idempotency } | null;
-  completed: CallResult | null;
-}
-
-export interface Decision {
-  readonly granted: boolean;
-  readonly by: string;
-  readonly comment: string;
-}
-
-export type Verdict =
-  | { readonly type: "complete"; readonly result: Json; readonly truncated: boolean }
-  | {
-      readonly type: "fail";
-      readonly code: "model.refused" | "output_exhausted" | "context_exceeded" | "model.paused_too_often";
-      readonly message: string;
-    };
-
-/** Where the loop stands. */
-export type Phase =
-  | { readonly type: "ask" } //        the next thing is a model call
-  | { readonly type: "tools"; readonly calls: Call[] } // the answer's calls run
-  | { readonly type: "answered"; readonly verdict: Verdict }
-  | { readonly type: "input" } //      a session waits for its user
-  | { readonly type: "ended" };
 
 export interface TaskState {
   readonly header: Header;

@@ -37,7 +37,7 @@ describe("group commit", () => {
   test("I2: one append is one statement", async () => {
     const [one] = (await writers(1)) as [Writer];
     await one.write([event("A"), event("B")]);
-    expect(w.sent).toEqual(["append-plain"]);
+    expect(w.sent).toEqual(["append-one"]);
   });
 
   test("concurrent appends share statements", async () => {
@@ -60,7 +60,7 @@ describe("group commit", () => {
     w.sent.length = 0;
     await again.write([event("B")]);
     await again.write([event("C")]);
-    expect(w.sent).toEqual(["append-full", "append-plain"]);
+    expect(w.sent).toEqual(["append-full", "append-one"]);
   });
 
   test("batches are bounded in bytes", async () => {

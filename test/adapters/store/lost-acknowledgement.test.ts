@@ -69,7 +69,7 @@ describe("appends whose acknowledgement is lost", () => {
   });
 
   test("where every answer is lost, the repetitions' too, the caller is told that nobody knows; it is written once", async () => {
-    const { bench } = losing(["append-plain"], Number.POSITIVE_INFINITY);
+    const { bench } = losing(["append-one"], Number.POSITIVE_INFINITY);
     const stream = bench.stream(await bench.run());
     const writer = await bench.take(stream);
     await expect(writer.write([event("A")])).rejects.toMatchObject({ code: "database.unavailable" });
@@ -83,11 +83,11 @@ describe("appends whose acknowledgement is lost", () => {
   });
 
   test("what never left is sent again, once", async () => {
-    const { bench, sent } = losing(["append-plain"], 1, "question");
+    const { bench, sent } = losing(["append-one"], 1, "question");
     const stream = bench.stream(await bench.run());
     await (await bench.take(stream)).write([event("A")]);
     expect(await bench.types(stream)).toEqual(["RunCreated", "A"]);
-    expect(sent.filter((v) => v === "append-plain")).toHaveLength(2);
+    expect(sent.filter((v) => v === "append-one")).toHaveLength(2);
   });
 
   test("I12: where another has taken the stream meanwhile it is a conflict", async () => {

@@ -30,6 +30,15 @@ export function runSuite(get: () => Bench): void {
       });
     });
 
+    test("the run of an idempotency key is found, with whether its request was the same", async () => {
+      const b = get();
+      const request = { agent: b.agent, process: "main", input: { a: 1 }, files: [] };
+      expect(await b.store.runs.existing(request, "k")).toBeNull();
+      const runId = await b.run({ ...request, idempotencyKey: "k" });
+      expect(await b.store.runs.existing(request, "k")).toEqual({ runId, same: true });
+      expect(await b.store.runs.existing({ ...request, input: 2 }, "k")).toEqual({ runId, same: false });
+    });
+
     test("unknown runs are null", async () => {
       const b = get();
       expect(await b.store.runs.get(b.agent, uuid())).toBeNull();

@@ -11,12 +11,12 @@ export function watchSuite(get: () => Bench): void {
       const b = get();
       const runId = await b.run();
       expect(await isDue(b, runId)).toBe(false);
-      await (await b.take(b.stream(runId))).write([], { type: "release", afterMs: 40 });
+      await (await b.take(b.stream(runId))).write([], { type: "release", afterMs: 500 });
       expect(await isDue(b, runId)).toBe(false);
-      await b.passTime(60);
-      expect(await isDue(b, runId, 100)).toBe(true);
-      expect(await isDue(b, runId, 100)).toBe(false);
-      await b.passTime(150);
+      await b.passTime(600);
+      expect(await isDue(b, runId, 1_500)).toBe(true);
+      expect(await isDue(b, runId, 1_500)).toBe(false);
+      await b.passTime(1_600);
       expect(await isDue(b, runId)).toBe(true);
     });
 

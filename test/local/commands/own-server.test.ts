@@ -41,6 +41,25 @@ describe("toren run without a server", () => {
     expect(err).not.toContain("sk-nobody");
   });
 
+  test.each(["gpt", "", "openai/", "/gpt", "openai/a b"])(
+    "--model %j is usage, before anything starts",
+    async (model) => {
+      const { status, out, err } = await bench.toren(["run", "echo", "x", "--model", model]);
+      expect({ status, out }).toEqual({ status: 2, out: "" });
+      expect(err).toContain("write provider/name");
+    },
+  );
+
+  test("a state folder that can't be used is said, and is no bug", async () => {
+    await bench.write("a-file", "");
+    const env = { TOREN_HOME: join(bench.folder, "a-file/state") };
+    for (const args of [["run", "echo", "x", "--model", "demo"], ["doctor"], ["migrate"], ["jobs", "list"]]) {
+      const { status, err } = await bench.toren(args, { env });
+      expect([args[0], status, err]).toEqual([args[0], 2, expect.stringContaining("point TOREN_HOME elsewhere")]);
+      expect(err).not.toContain("bug");
+    }
+  });
+
   test("a broken agent is said with file and line, and nothing runs", async () => {
     await bench.write(
       "agents/broken/agent.yaml",

@@ -5,6 +5,8 @@ import type { JsonObject } from "../../../local/model-server/json.ts";
 import { respond } from "../../../local/model-server/respond.ts";
 import { FILE_TOOLS, request, textOf, tool, user, work } from "./requests.ts";
 
+const string = { type: "string" };
+
 const BRIDGES = [
   "Bridges",
   "A suspension bridge hangs its deck from cables. The cables carry the load to the towers.",
@@ -87,12 +89,49 @@ describe("with tools", () => {
     expect(work("Write a poem", [send], () => "sent").rounds).toEqual([]);
   });
 
+  test("a tool that looks at one thing comes before those that change it; ids, amounts and patterns come from the task", () => {
+    const id = { type: "string", pattern: "^[A-Z]-\\d{4}$" };
+    const amount = { type: "number", exclusiveMinimum: 0 };
+    const desk = [tool("refund_order", { orderId: id, amount }), tool("get_order", { orderId: id })];
+    const { rounds, text } = work("Please refund 2 lamps of order A-1001, 19.90 euros", desk, (name) => `${name} did`);
+    expect(rounds).toEqual([['get_order {"orderId":"A-1001"}'], ['refund_order {"orderId":"A-1001","amount":19.9}']]);
+    expect(text).toBe("get_order answered: get_order did\nrefund_order answered: refund_order did");
+    expect(work("What is an order?", [tool("get_order", { orderId: string })], () => "x").rounds).toEqual([]);
+    expect(work("Where is order B-77?", [tool("get_order", { orderId: string })], () => "x").rounds).toEqual([
+      ['get_order {"orderId":"B-77"}'],
+    ]);
+    expect(work("What time is it?", [tool("current_time", {})], () => "noon").text).toBe("current_time answered: noon");
+  });
+
+  test("arithmetic goes to a tool that takes an expression, and nothing else does", () => {
+    const tools = [tool("calculate", { expression: string })];
+    expect(work("What is 12 * (3 + 4), please?", tools, () => "84").rounds).toEqual([
+      ['calculate {"expression":"12 * (3 + 4)"}'],
+    ]);
+    expect(work("Calculate my chances", tools, () => "no").rounds).toEqual([]);
+  });
+
   test("tool_choice and parallel_tool_calls are obeyed", () => {
     const ask = (more: JsonObject) => respond(user("What is an arch bridge?", { tools: FILE_TOOLS, ...more }));
     expect(ask({ tool_choice: "none" }).kind).toBe("text");
     expect(ask({ parallel_tool_calls: false })).toMatchObject({ calls: [{ tool: "list_files" }] });
     const choice = { type: "function", function: { name: "read_file" } };
     expect(ask({ tool_choice: choice })).toMatchObject({ calls: [{ tool: "read_file" }] });
+  });
+});
+
+describe("in a conversation", () => {
+  test("what bears on the question of what the user said before is said again; nothing that doesn't", () => {
+    const messages = (question: string) => [
+      { role: "user", content: "My dog is called Rex." },
+      { role: "assistant", content: "Noted." },
+      { role: "user", content: "I live in Bern." },
+      { role: "assistant", content: "Noted." },
+      { role: "user", content: question },
+    ];
+    const ask = (question: string) => textOf(respond(request({ messages: messages(question) })));
+    expect(ask("How is my dog called?")).toBe('You said before: "My dog is called Rex."');
+    expect(ask("What is a lease?")).toContain("was given nothing to quote");
   });
 });
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { type TestAgent, type Turn, testAgent } from "toren/testing";
-import { openLedger } from "./ledger/refunds.ts";
+import { openLedger } from "../../agents/approval/ledger/refunds.ts";
 
 const refund = (amount: number): Turn => ({
   tools: [{ name: "refund_order", args: { orderId: "A-1002", amount, reason: "one arm is broken" } }],
@@ -24,14 +24,14 @@ afterEach(async () => {
 
 describe("the desk", () => {
   test("pays back 50 by itself", async () => {
-    desk = await testAgent(import.meta.dirname, { models: { main: [refund(50), "Done."] } });
+    desk = await testAgent("agents/approval", { models: { main: [refund(50), "Done."] } });
     const run = await desk.start("Please refund 50 of order A-1002");
     expect(await run.until("ended")).toBe("completed");
     expect(await refunded()).toEqual([5_000]);
   });
 
   test("waits for a person above that, and pays once although its worker dies before and after the decision", async () => {
-    desk = await testAgent(import.meta.dirname, { models: { main: [refund(120), "Done."] } });
+    desk = await testAgent("agents/approval", { models: { main: [refund(120), "Done."] } });
     const run = await desk.start("Please refund order A-1002");
     expect(await run.until("parked")).toBe("waitingApproval");
     expect(await refunded()).toEqual([]);
@@ -43,7 +43,7 @@ describe("the desk", () => {
   });
 
   test("pays nothing when nobody decides within a day, and the model is told", async () => {
-    desk = await testAgent(import.meta.dirname, { models: { main: ({ n, text }) => (n === 0 ? refund(120) : text) } });
+    desk = await testAgent("agents/approval", { models: { main: ({ n, text }) => (n === 0 ? refund(120) : text) } });
     const run = await desk.start("Please refund order A-1002");
     await run.until("parked");
     await run.advance(24 * 3_600_000);

@@ -6,7 +6,7 @@ afterEach(() => assistant[Symbol.asyncDispose]());
 
 describe("a conversation", () => {
   test("calculates with its tool, remembers what was said, and goes on where a killed worker left it", async () => {
-    assistant = await testAgent(import.meta.dirname, {
+    assistant = await testAgent("agents/assistant", {
       models: {
         main: ({ text, request }) => {
           if (text.startsWith("What is"))

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { type Ledger, openLedger, type Refund } from "./ledger/refunds.ts";
+import { type Ledger, openLedger, type Refund } from "../../agents/approval/ledger/refunds.ts";
 
 let folder: string;
 let ledger: Ledger;

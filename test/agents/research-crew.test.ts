@@ -3,7 +3,7 @@ import { type TestAgent, type TestAgentOptions, testAgent } from "toren/testing"
 
 let crew: TestAgent;
 const open = async (models: NonNullable<TestAgentOptions["models"]>): Promise<TestAgent> => {
-  crew = await testAgent(import.meta.dirname, { models });
+  crew = await testAgent("agents/research_crew", { models });
   return crew;
 };
 afterEach(() => crew[Symbol.asyncDispose]());

@@ -1,0 +1,95 @@
+import { describe, expect, test } from "@jest/globals";
+import { styleOf } from "../../../local/terminal/style.ts";
+import {
+  argumentLines,
+  decidedLines,
+  transcriptLines,
+  waitLines,
+  waitsForPerson,
+} from "../../../local/terminal/waits.ts";
+import type { ApprovalJson, RunJson } from "../../../shared/http/run-json.ts";
+
+const style = styleOf({ write: () => {}, size: () => null, colour: false });
+const NOW = Date.parse("2026-01-01T12:00:00Z");
+const asked = (call: string, more: Partial<ApprovalJson> = {}): ApprovalJson => ({
+  call,
+  taskId: "w0t0",
+  tool: "refund",
+  args: { order: "A-1", cents: 900 },
+  requestedAt: "2026-01-01T11:58:00Z",
+  expiresAt: null,
+  decided: null,
+  ...more,
+});
+type Waiting = Pick<RunJson, "runId" | "status" | "endedAt" | "approvals" | "cuts">;
+const run = (more: Partial<Waiting> = {}): Waiting => ({
+  runId: "01980f2e-7c1a-4d5b-9e3f-000000000001",
+  status: "waitingApproval",
+  endedAt: null,
+  approvals: [],
+  cuts: [],
+  ...more,
+});
+
+describe("what a run waits for", () => {
+  test("a call: since when, until when, its arguments, and the commands", () => {
+    const approvals = [asked("c1", { expiresAt: "2026-01-01T14:00:00Z" })];
+    expect(waitLines(run({ approvals }), style, NOW)).toEqual([
+      "  ◌ refund waits for approval  asked 2 min ago · denied in 2 h 0 min · call c1",
+      "      order  A-1",
+      "      cents  900",
+      "  toren jobs approve 01980f2e   toren jobs deny 01980f2e",
+    ]);
+  });
+
+  test("of several calls one has to be named; decided ones aren't waited for", () => {
+    const decided = { granted: true, by: "ann", comment: "", at: "2026-01-01T11:59:00Z" };
+    const approvals = [asked("c1"), asked("c2"), asked("c3", { decided })];
+    const lines = waitLines(run({ approvals }), style, NOW);
+    expect(lines.filter((text) => text.includes("waits for approval"))).toHaveLength(2);
+    expect(lines.at(-1)).toContain("--call ID");
+    expect(decidedLines(run({ approvals }), style, NOW)).toEqual(["  ✔ refund  granted by ann  1 min ago"]);
+  });
+
+  test("a cut of the workflow can't be kept, and isn't offered to be", () => {
+    const cut = { reason: "system changed", calls: ["mail"], requestedAt: "2026-01-01T11:58:00Z" };
+    const of = (stream: string) => waitLines(run({ status: "waitingCut", cuts: [{ ...cut, stream }] }), style, NOW);
+    expect(of("task:w0t0").join("\n")).toMatch(
+      /w0t0 waits for a decision +system changed\n.*again: mail\n.*--rerun.*--keep/,
+    );
+    expect(of("run").join("\n")).not.toContain("--keep");
+  });
+
+  test("nobody is wanted by a run that works, or has ended", () => {
+    expect(waitLines(run({ status: "running" }), style, NOW)).toEqual([]);
+    const ended = run({ status: "failed", endedAt: "2026-01-01T11:59:00Z", approvals: [asked("c1")] });
+    expect([waitsForPerson(ended), waitLines(ended, style, NOW)]).toEqual([false, []]);
+    expect(waitLines(run({ status: "awaitingInput" }), style, NOW)).toEqual([
+      "  toren chat --run 01980f2e   toren jobs send 01980f2e TEXT",
+    ]);
+  });
+});
+
+test("what a model wrote can't move the cursor, hide text or fill the screen", () => {
+  const args = { "na\u001b[2Jme": "a\u001b[1A\u202eb\nc", long: "x".repeat(5_000), list: [1, "\u0007"] };
+  const lines = argumentLines(args);
+  expect(lines).toHaveLength(3);
+  for (const text of lines) {
+    expect(text).not.toMatch(/\p{Cc}|\u202e/u);
+    expect(text.length).toBeLessThan(400);
+  }
+  const [said] = transcriptLines(
+    [{ by: "agent", text: "\u001b[31mred\nand more", at: "2026-01-01T11:58:00Z" }],
+    5,
+    style,
+  );
+  expect(said).toBe("  agent   \ufffd[31mred\n          and more");
+});
+
+test("of a long conversation the end is shown", () => {
+  const turns = Array.from(
+    { length: 9 },
+    (_, i) => ({ by: "user", text: `t${i}`, at: "2026-01-01T11:58:00Z" }) as const,
+  );
+  expect(transcriptLines(turns, 2, style)).toEqual(["  … 7 above (--json has them)", "  user    t7", "  user    t8"]);
+});
