@@ -19,12 +19,14 @@ import { createLeaseKeeper } from "../shared/engine/lease-keeper.ts";
 import { runTick } from "../shared/engine/run-tick.ts";
 import { startRun } from "../shared/engine/start-run.ts";
 import type { Database } from "../shared/ports/database.ts";
-import type { Log } from "../shared/ports/log.ts";
+import type { Log, LogFields } from "../shared/ports/log.ts";
 import type { Model } from "../shared/ports/model.ts";
 import type { Store } from "../shared/ports/store.ts";
 import { instant, MODEL, serving } from "./agents.ts";
 
-const quiet: Log = { info: () => {}, warn: () => {}, error: () => {} };
+/** What fails on the way would be tried again, and measured: it is shown. */
+const complain = (what: string, fields: LogFields = {}): void => console.error(what, JSON.stringify(fields));
+const log: Log = { info: () => {}, warn: complain, error: complain };
 
 export interface Engine {
   readonly deps: EngineDeps;
@@ -38,8 +40,8 @@ export function createEngine(database: Database, agents: readonly string[], mode
   const store = counting(createStore(database), () => {
     appends++;
   });
-  const queue = createPostgresQueue({ database, log: quiet });
-  const keeper = createLeaseKeeper(store.streams, LEASE_MS, quiet);
+  const queue = createPostgresQueue({ database, log });
+  const keeper = createLeaseKeeper(store.streams, LEASE_MS, log);
   const deps: EngineDeps = {
     store,
     queue,
@@ -47,7 +49,7 @@ export function createEngine(database: Database, agents: readonly string[], mode
     models: createModels({ env: {}, scripted: { [MODEL]: model } }),
     agents: serving(...agents),
     files: createPostgresFiles(database),
-    log: quiet,
+    log,
     leaseMs: LEASE_MS,
     uuid: randomUUID,
     random: Math.random,
@@ -128,15 +130,15 @@ export function beginWork(deps: EngineDeps, database: Database, tasks: number, t
   const handler = { engine: deps, stop: stopping.signal };
   const pump = startPump({
     queue: deps.queue,
-    log: quiet,
+    log,
     handlers: {
       tick: createTickHandler(handler, { runTick: tick }),
       task: createTaskHandler(handler),
-      deadLetter: createDeadLetterHandler({ deadLetters: createDeadLetters(database), log: quiet }),
+      deadLetter: createDeadLetterHandler({ deadLetters: createDeadLetters(database), log }),
     },
     tasks,
   });
-  const guardian = startGuardianLoop(createGuardianHandler(deps), quiet);
+  const guardian = startGuardianLoop(createGuardianHandler(deps), log);
   return async () => {
     stopping.abort();
     await Promise.all([pump.stop(), guardian.stop()]);

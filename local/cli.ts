@@ -7,6 +7,7 @@ import { chatCommand } from "./commands/chat.ts";
 import { type Context, EXIT, say, statusOfError, writeJson } from "./commands/context.ts";
 import { devCommand } from "./commands/dev.ts";
 import { doctorCommand } from "./commands/doctor.ts";
+import { filesCommand } from "./commands/files.ts";
 import { jobsCommand } from "./commands/jobs.ts";
 import { migrateCommand } from "./commands/migrate.ts";
 import { modelServerCommand } from "./commands/model-server.ts";
@@ -46,6 +47,7 @@ export function programFor(context: Context): Command {
     runCommand,
     chatCommand,
     jobsCommand,
+    filesCommand,
     devCommand,
     workerCommand,
     migrateCommand,

@@ -5,6 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { OpenOptions } from "../shared/adapters/database/connect.ts";
 import { openEmbedded } from "../shared/adapters/database/embedded.ts";
 import { openUrl } from "../shared/adapters/database/url.ts";
+import { createPdfReader } from "../shared/adapters/files/pdf.ts";
 import { createPostgresFiles } from "../shared/adapters/files/postgres.ts";
 import { createModels } from "../shared/adapters/model/models.ts";
 import { createPostgresQueue } from "../shared/adapters/queue/postgres.ts";
@@ -15,6 +16,7 @@ import { withModel } from "../shared/authoring/define-agent.ts";
 import { type LoadProblem, problemText } from "../shared/authoring/problem.ts";
 import { TorenError } from "../shared/core/errors.ts";
 import { LEASE_MS } from "../shared/core/limits.ts";
+import { addFile } from "../shared/engine/add-file.ts";
 import { cancelRun, resumeRun } from "../shared/engine/cancel-run.ts";
 import type { EngineDeps } from "../shared/engine/deps.ts";
 import { createLeaseKeeper } from "../shared/engine/lease-keeper.ts";
@@ -170,6 +172,7 @@ const lookedUp =
 const DEV_KEY_NAME = "dev key";
 
 function httpDeps(engine: EngineDeps, problems: readonly LoadProblem[], key: string): HttpDeps {
+  const readPdf = createPdfReader();
   return {
     useCases: {
       startRun: async (request) => {
@@ -182,6 +185,7 @@ function httpDeps(engine: EngineDeps, problems: readonly LoadProblem[], key: str
       decideApproval: (decision) => decideApproval(engine, decision),
       decideCut: (decision) => decideCut(engine, decision),
       sendMessage: (message) => sendMessage(engine, message),
+      addFile: (file) => addFile({ files: engine.files, readPdf }, file),
       readRun: (request) => readRun(engine, request),
     },
     store: engine.store,

@@ -29,6 +29,8 @@ export interface Api {
   healthy(): Promise<boolean>;
   agents(): Promise<readonly AgentJson[]>;
   addFile(name: string, mediaType: string, content: Uint8Array<ArrayBuffer>): Promise<FileInfo>;
+  files(query: Readonly<Record<string, string>>): Promise<FilesPageJson>;
+  removeFile(id: string): Promise<void>;
   /** Safe to repeat under the same key. */
   start(run: NewRun, idempotencyKey: string): Promise<{ readonly runId: string; readonly agent: string }>;
   list(
@@ -43,6 +45,10 @@ export interface Api {
   send(runId: string, message: NewMessage, idempotencyKey: string): Promise<void>;
 }
 
+export interface FilesPageJson {
+  readonly files: readonly (FileInfo & { readonly createdAt: string })[];
+  readonly next: string | null;
+}
 export interface CutDecision {
   readonly decision: "rerun" | "keep";
   readonly by: string;
@@ -89,6 +95,8 @@ export function createApi(url: string, key: string): Api {
         body: content,
         headers: { "content-type": mediaType },
       }),
+    files: (query) => ask(`/files?${new URLSearchParams(query)}`),
+    removeFile: async (id) => void (await ask(`/files/${encodeURIComponent(id)}`, { method: "DELETE" })),
     start: (run, idempotencyKey) => post("/runs", run, { "idempotency-key": idempotencyKey }),
     list: (query) => ask(`/runs?${new URLSearchParams(query)}`),
     run: (runId) => ask(of(runId)),

@@ -3,24 +3,15 @@ import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { stateFolderOf } from "../state.ts";
 import type { Terminal } from "../terminal/terminal.ts";
-import { type Connection, connect, demandServer } from "./connect.ts";
-import { chooseModel } from "./models.ts";
-import { startOwnServer } from "./own-server.ts";
+import { type Connection, demandServer } from "./connect.ts";
+import { connectForFiles } from "./connect-for-files.ts";
 
 export async function connectToRead(terminal: Terminal): Promise<Connection> {
   const folder = stateFolderOf(terminal.env, terminal.workingFolder);
   const hasDatabase = terminal.env.DATABASE_URL || (await exists(join(folder, "postgres")));
   // Where nothing was ever started there is nothing to read; an empty database made for the occasion would only hide that.
   if (!hasDatabase) return demandServer(terminal);
-  return connect(terminal, () =>
-    startOwnServer(terminal, {
-      agentsFolder: null,
-      agent: null,
-      choice: chooseModel(undefined, terminal.env, false),
-      worker: false,
-      say: (text) => terminal.err.write(`${text}\n`),
-    }),
-  );
+  return connectForFiles(terminal);
 }
 
 const exists = (path: string): Promise<boolean> =>

@@ -51,7 +51,8 @@ function choose(asked: string | undefined, env: NodeJS.ProcessEnv, unasked: bool
     const notice = `${none}: the demo model answers (${RULES}). OPENAI_API_KEY or OPENAI_BASE_URL brings a real one.`;
     return { model: DEMO_NAME, demo: true, notice };
   }
-  const uses = found.length === 0 ? `${none}.` : `Using ${found.join(" and ")} of the environment.`;
+  const missing = asked === undefined ? ": set OPENAI_API_KEY or OPENAI_BASE_URL, or start with --model demo" : "";
+  const uses = found.length === 0 ? `${none}${missing}.` : `Using ${found.join(" and ")} of the environment.`;
   return {
     model: asked ?? null,
     demo: false,

@@ -2,6 +2,7 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { basename, extname, join, relative, sep } from "node:path";
 import { FILE_MAX_BYTES } from "../../shared/core/limits.ts";
+import type { FileInfo } from "../../shared/ports/files.ts";
 import type { Api } from "./api.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -14,6 +15,9 @@ export interface LocalFile {
   readonly name: string;
   readonly bytes: number;
 }
+
+/** What was added before (`toren files add`) is named by its id. */
+export const isFileId = (text: string): boolean => /^file_[0-9a-f]{32}$/.test(text);
 
 /** Files below the paths, hidden ones and links left out, in the order of their names. @throws UsageError naming what can't be sent. */
 export async function filesAt(paths: readonly string[]): Promise<LocalFile[]> {
@@ -83,12 +87,14 @@ function isText(content: Uint8Array): boolean {
   }
 }
 
+export async function send(api: Api, file: LocalFile): Promise<FileInfo> {
+  const content = new Uint8Array(await readFile(file.path));
+  return api.addFile(file.name, mediaTypeOf(file.name, content), content);
+}
+
 /** Sends the files one after another; returns their ids in the same order. */
 export async function upload(api: Api, files: readonly LocalFile[]): Promise<string[]> {
   const ids: string[] = [];
-  for (const file of files) {
-    const content = new Uint8Array(await readFile(file.path));
-    ids.push((await api.addFile(file.name, mediaTypeOf(file.name, content), content)).id);
-  }
+  for (const file of files) ids.push((await send(api, file)).id);
   return ids;
 }

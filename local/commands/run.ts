@@ -8,7 +8,7 @@ import type { Connection } from "../client/connect.ts";
 import { connectToWork } from "../client/connect-to-work.ts";
 import { followRun } from "../client/follow.ts";
 import { chooseModel } from "../client/models.ts";
-import { filesAt, upload } from "../client/upload.ts";
+import { filesAt, isFileId, upload } from "../client/upload.ts";
 import { UsageError } from "../client/usage-error.ts";
 import { createProgress, quietProgress } from "../terminal/progress.ts";
 import { styleOf } from "../terminal/style.ts";
@@ -32,7 +32,11 @@ export const runCommand = (context: Context): Command =>
     .argument("<agent>", "the agent's name")
     .argument("<input>", "text; `-` reads the standard input, `@file` a file")
     .option("--process <name>", "the agent's process (default: main)")
-    .option("--files <path>", "attach a file, or all files of a folder; may be given more than once", collect)
+    .option(
+      "--files <path>",
+      "attach a file, all files of a folder, or a kept file by its id; may be given more than once",
+      collect,
+    )
     .option("--model <name>", "`provider/name` for every role, or `demo`: the rule-based model server")
     .option("--agents <folder>", "where the agents are, for a server of its own", "agents")
     .option("--detach", "only start it, on the server that runs here")
@@ -42,7 +46,8 @@ export const runCommand = (context: Context): Command =>
 
 async function run({ terminal }: Context, agent: string, input: string, options: Options): Promise<number> {
   const text = await inputOf(terminal, input);
-  const files = await filesAt(options.files ?? []);
+  const attached = options.files ?? [];
+  const files = await filesAt(attached.filter((path) => !isFileId(path)));
   const choice = chooseModel(options.model, terminal.env, true);
   const progress =
     options.json && terminal.err.size() === null ? quietProgress(terminal.err) : createProgress(terminal.err);
@@ -51,7 +56,7 @@ async function run({ terminal }: Context, agent: string, input: string, options:
     connectToWork(terminal, { agent, agents, model, choice, detach, say: progress.say });
   let connection = await open();
   try {
-    const ids = await upload(connection.api, files);
+    const ids = [...attached.filter(isFileId), ...(await upload(connection.api, files))];
     const request = {
       agent,
       input: text,

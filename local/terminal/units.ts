@@ -6,6 +6,12 @@ export const grouped = (n: number): string => groups.format(n);
 
 export const counted = (n: number, one: string): string => `${grouped(n)} ${one}${n === 1 ? "" : "s"}`;
 
+/** 999 B, then 1.2 KiB and 3.4 MiB. */
+export function bytes(n: number): string {
+  if (n < 1_024) return `${n} B`;
+  return n < 1_024 ** 2 ? `${(n / 1_024).toFixed(1)} KiB` : `${(n / 1_024 ** 2).toFixed(1)} MiB`;
+}
+
 /** 1,234 up to ten thousand, then 12.3k and 1.2M: a column's width. */
 export function tokens(n: number): string {
   if (n < 10_000) return grouped(n);

@@ -3,6 +3,8 @@
 /** A line, or a part of a very long one. */
 export interface Passage {
   readonly file: string;
+  /** Of a PDF, whose lines count from each page's start. */
+  readonly page: number | null;
   readonly line: number;
   /** Of the whole line. */
   readonly lineChars: number;
@@ -66,7 +68,8 @@ interface Candidate {
 /** Collects passages, keeping only those that share a word with the query, and ranks them at the end. */
 export class Search {
   readonly #query: Query;
-  readonly #files = new Map<string, Candidate[]>();
+  /** Of a file, or of a page of one: lines that follow one another are neighbours. */
+  readonly #parts = new Map<string, Candidate[]>();
   readonly #passagesWith = new Map<string, number>();
   #passages = 0;
   #words = 0;
@@ -87,15 +90,16 @@ export class Search {
     const at = words.find(({ stem }) => counts.has(stem))?.at ?? 0;
     const stems = words.filter((word) => !word.stop).map((word) => word.stem);
     const pairs = [...new Set(pairsOf(stems))].filter((pair) => this.#query.pairs.has(pair));
-    const candidates = this.#files.get(passage.file) ?? [];
+    const part = JSON.stringify([passage.file, passage.page]);
+    const candidates = this.#parts.get(part) ?? [];
     candidates.push({ passage, at, words: words.length, counts, pairs });
-    this.#files.set(passage.file, candidates);
+    this.#parts.set(part, candidates);
   }
 
-  /** The best passages; equal scores in the order of file names and lines. */
+  /** The best passages; equal scores in the order of file names, pages and lines. */
   best(limit: number): Hit[] {
-    const hits = [...this.#files.values()].flatMap((candidates) => this.#scored(candidates));
-    hits.sort((a, b) => b.score - a.score || compare(a.file, b.file) || a.line - b.line || a.from - b.from);
+    const hits = [...this.#parts.values()].flatMap((candidates) => this.#scored(candidates));
+    hits.sort((a, b) => b.score - a.score || compare(a.file, b.file) || place(a, b));
     return hits.slice(0, limit);
   }
 
@@ -129,6 +133,7 @@ export class Search {
 }
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+const place = (a: Passage, b: Passage): number => (a.page ?? 0) - (b.page ?? 0) || a.line - b.line || a.from - b.from;
 const pairsOf = (stems: readonly string[]): string[] => stems.slice(1).map((stem, i) => `${stems[i]} ${stem}`);
 
 /** Scripts without spaces between words are taken character by character. */

@@ -69,6 +69,8 @@ export const ERRORS = {
   "decision.taken": entry("request"),
   "cut.not_waiting": entry("request"),
   "file.unknown": entry("request"),
+  "file.unreadable": entry("request"),
+  "file.attached": entry("request"),
   "idempotency.conflict": entry("request"),
   "agent.invalid": entry("request"),
   not_in_this_version: entry("request"),

@@ -46,6 +46,18 @@ export const JSON_DEPTH_MAX = 1_000;
 export const REQUEST_BODY_BYTES = 1024 * 1024;
 /** A scanned book fits. It is held in memory once while it is written, by whoever takes the upload. */
 export const FILE_MAX_BYTES = 32 * 1024 * 1024;
+/** A long book. */
+export const PDF_PAGES_MAX = 5_000;
+/** Ten times a long book's text. A few compressed megabytes can unfold into gigabytes, and every reader holds the text in memory. */
+export const PDF_TEXT_MAX_CHARS = 16 * 1024 * 1024;
+/** For the text of one PDF: 400 full pages take 1.5 s (measured). The uploader waits, and API Gateway ends a request after 29 s. */
+export const PDF_READ_MS = 25_000;
+/** Heap of the thread that reads a PDF, one at a time in a process: a deployed function has 1 GB. */
+export const PDF_READ_HEAP_MB = 512;
+/** What the process may grow by meanwhile, unpacked streams included. */
+export const PDF_READ_MEMORY_MB = 700;
+/** A stream unfolds by some tens of megabytes in this time. */
+export const PDF_READ_WATCH_MS = 50;
 /** Wave results that one append of the run's stream carries at most. */
 export const SETTLE_CHUNK_BYTES = COMMIT_BATCH_BYTES;
 
@@ -90,6 +102,8 @@ export const SEARCH_RESULTS_DEFAULT = 8;
 export const SEARCH_RESULTS_MAX = 50;
 /** A paragraph or two around a hit: enough to see whether the place is worth reading. */
 export const SEARCH_RESULT_CHARS = 1_200;
+/** Of a PDF in one call; READ_RESULT_CHARS bounds what comes back. */
+export const READ_PAGES_MAX = 50;
 /** Some three pages of prose or code. */
 export const READ_LINES_DEFAULT = 200;
 /** What a model may ask for; READ_RESULT_CHARS bounds what it gets. */
@@ -112,7 +126,7 @@ export const BUNDLE_KEEP_MS = 7 * 24 * 60 * 60_000;
 export const RELOAD_DEBOUNCE_MS = 100;
 /** As the providers' own clients have it: a long answer without streaming takes minutes. */
 export const MODEL_TIMEOUT_MS = 10 * 60_000;
-/** Tries of one model call within one worker; past them the call has failed. */
+/** Tries of one model call in a row within one worker; past them the task parks until the next one. */
 export const MODEL_TRIES = 6;
 /** A longer wait than this parks the task: an outage holds no worker. */
 export const MODEL_WAIT_IN_PROCESS_MS = 5_000;
@@ -241,6 +255,10 @@ export const DECIDED_BY_MAX_CHARS = 200;
 export const DECISION_COMMENT_MAX_CHARS = 4_000;
 /** After this time a client may ask again when the database is away. */
 export const RETRY_AFTER_S = 2;
+/** A screen or two. */
+export const FILES_PAGE = 50;
+/** Rows of a list, without contents: some 50 KB. */
+export const FILES_PAGE_MAX = 200;
 /** A screen or two. */
 export const RUNS_PAGE = 50;
 /** Rows of a list, without inputs and outputs: some 100 KB. */

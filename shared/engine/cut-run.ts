@@ -6,7 +6,7 @@ import type { Advance, Outcome } from "../core/workflow/schedule.ts";
 import { cutRequest, mayCut } from "./cut-request.ts";
 import { cutsByThisGeneration, stormProblem } from "./cut-storm.ts";
 import type { Worked } from "./deps.ts";
-import { handOver } from "./let-go.ts";
+import { handOver } from "./hand-over.ts";
 import { stepBack } from "./take-stream.ts";
 import type { TickWork } from "./tick-work.ts";
 

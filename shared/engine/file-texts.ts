@@ -23,13 +23,17 @@ export function toolFiles(
       if (info === undefined) return null;
       const known = texts.get(id);
       if (known !== undefined) return known;
-      const content = await deps.files.content(id);
-      if (content === null) return null;
-      const text = textOf(info.name, content);
+      const text = info.pages === null ? await decoded(deps.files, info) : await deps.files.pageText(id);
+      if (text === null) return null;
       remember(id, text);
       return text;
     },
   };
+}
+
+async function decoded(files: EngineDeps["files"], { id, name }: FileInfo): Promise<string | null> {
+  const content = await files.content(id);
+  return content === null ? null : textOf(name, content);
 }
 
 /** Oldest out first: Map keeps the order of insertion. Ids are by content, so an entry never goes stale. */

@@ -1,6 +1,5 @@
 // How a tick lets go of its run: parked until a fact or a time, handed on, or ended.
 import type { RunEvent } from "../core/events.ts";
-import { STEP_RESERVE_MS } from "../core/limits.ts";
 import type { Outcome as Advanced } from "../core/workflow/schedule.ts";
 import type { Outcome, Wait } from "../ports/store.ts";
 import type { Worked } from "./deps.ts";
@@ -38,17 +37,6 @@ async function holdUnclaimed(work: TickWork): Promise<void> {
     const wave = dropped.get(taskId);
     if (wave !== undefined && wait !== "claim") await work.tell(taskId, `hold:${wave}`, { kind: "hold", wave });
   }
-}
-
-export const mustHandOver = ({ deps, hint, at, deployed }: TickWork): boolean =>
-  (deps.agents.get(hint.agent)?.generation ?? 0) > deployed.generation ||
-  at.stop.aborted ||
-  at.remainingMs() < STEP_RESERVE_MS;
-
-export async function handOver(work: TickWork): Promise<Worked> {
-  await work.writer.flush({ type: "release", afterMs: 0 });
-  await nudge(work.deps, [work.hint], { solo: work.at.solo });
-  return "handedOver";
 }
 
 /** The decision that ends the run is recorded already. */

@@ -11,6 +11,7 @@ import type { Lease, TaskSpec } from "../ports/store.ts";
 import { cutRequest, isCutAsked, mayCut } from "./cut-request.ts";
 import { cutsByThisGeneration, stormProblem } from "./cut-storm.ts";
 import type { Circumstances, EngineDeps, Worked } from "./deps.ts";
+import { handOver, mustHandOver } from "./hand-over.ts";
 import { nudge, streamOf } from "./hints.ts";
 import { keepHeader } from "./request-headers.ts";
 import { isHeld, type Standing, standingAfter, standingOf } from "./standing.ts";
@@ -18,18 +19,7 @@ import { createStreamWriter, giveUp, type StreamWriter } from "./stream-writer.t
 import { giveBack, leaveToNewer, readOrGiveBack, stepBack, takeStream } from "./take-stream.ts";
 import { absorbed } from "./task-facts.ts";
 import { askStep, toolStep } from "./task-steps.ts";
-import {
-  checkOf,
-  end,
-  endCancelled,
-  endFailed,
-  handOver,
-  mustHandOver,
-  park,
-  type TaskHint,
-  type TaskWork,
-  taskWork,
-} from "./task-work.ts";
+import { checkOf, end, endCancelled, endFailed, park, type TaskHint, type TaskWork, taskWork } from "./task-work.ts";
 
 /** Works on a task. Every outcome acknowledges the hint. @throws TorenError `database.unavailable`: the hint comes again. */
 export async function runTask(deps: EngineDeps, hint: TaskHint, at: Circumstances): Promise<Worked> {

@@ -22,10 +22,11 @@ import {
 import type { ToolDefinition } from "../ports/agents.ts";
 import type { Worked } from "./deps.ts";
 import { toolFiles } from "./file-texts.ts";
+import { mustHandOver } from "./hand-over.ts";
 import { linkedTo } from "./linked-signal.ts";
 import { askModel, backoffMs } from "./model-call.ts";
 import { approvalOf, waitForApproval } from "./task-approvals.ts";
-import { mustHandOver, park, type TaskWork } from "./task-work.ts";
+import { park, type TaskWork } from "./task-work.ts";
 import { callTool } from "./tool-call.ts";
 
 export async function askStep(work: TaskWork, action: Action & { type: "ask" }): Promise<Worked | null> {

@@ -1,7 +1,6 @@
 // What the steps of one task share, and how its worker lets go of it.
 import type { ErrorInfo } from "../core/errors.ts";
 import type { TaskEvent } from "../core/events.ts";
-import { STEP_RESERVE_MS } from "../core/limits.ts";
 import { type OutputCheck, outputCheck } from "../core/task/output.ts";
 import { apply, type TaskState } from "../core/task/state.ts";
 import type { Deployed, RoleDefinition } from "../ports/agents.ts";
@@ -60,18 +59,6 @@ export function checkOf(role: RoleDefinition): OutputCheck | null {
   const check = checks.get(role) ?? outputCheck(role.outputSchema);
   checks.set(role, check);
   return check;
-}
-
-/** At a step boundary only: too little time, a stopping worker, or newer code in this worker (I7). */
-export function mustHandOver(work: TaskWork): boolean {
-  const newer = (work.deps.agents.get(work.hint.agent)?.generation ?? 0) > work.deployed.generation;
-  return newer || work.at.stop.aborted || work.at.remainingMs() < STEP_RESERVE_MS;
-}
-
-export async function handOver(work: TaskWork): Promise<Worked> {
-  await work.writer.flush({ type: "release", afterMs: 0 }); // releases first, then nudges: the next reader finds it free
-  await nudge(work.deps, [work.hint], { solo: work.at.solo });
-  return "handedOver";
 }
 
 /** Null: the park was refused, because a fact came that nobody has absorbed: go on (I10). */

@@ -4,7 +4,7 @@ import { messageOf, TorenError } from "../core/errors.ts";
 import { listAgents } from "./agents.ts";
 import { bearer, isKey } from "./auth.ts";
 import type { HttpContext, HttpDeps, HttpEnv } from "./deps.ts";
-import { addFile } from "./files.ts";
+import { addFile, listFiles, removeFile } from "./files.ts";
 import { openApi } from "./openapi.ts";
 import { problemOfThrown, problemResponse } from "./problems.ts";
 import { cancelRun, createRun, getRun, listRuns, runEvents } from "./runs.ts";
@@ -19,7 +19,7 @@ export interface AppOptions {
 export type Route = (c: HttpContext, deps: HttpDeps) => Promise<Response>;
 
 export interface RouteEntry {
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "POST" | "DELETE";
   /** With parameters in braces, as OpenAPI writes them. */
   readonly path: string;
   readonly open?: true;
@@ -32,6 +32,8 @@ export const ROUTES: readonly RouteEntry[] = [
   { method: "GET", path: "/openapi.json", handle: async (c) => c.json(openApi) },
   { method: "GET", path: "/agents", handle: listAgents },
   { method: "POST", path: "/files", handle: addFile },
+  { method: "GET", path: "/files", handle: listFiles },
+  { method: "DELETE", path: "/files/{fileId}", handle: removeFile },
   { method: "POST", path: "/runs", handle: createRun },
   { method: "GET", path: "/runs", handle: listRuns },
   { method: "GET", path: "/runs/{runId}", handle: getRun },

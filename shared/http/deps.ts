@@ -5,7 +5,7 @@ import type { RunView } from "../engine/read-run.ts";
 import type { ApprovalDecision, Message, Spoken } from "../engine/speak-to-task.ts";
 import type { Started, StartRequest } from "../engine/start-run.ts";
 import type { Agents } from "../ports/agents.ts";
-import type { Files } from "../ports/files.ts";
+import type { FileInfo, Files, NewFile } from "../ports/files.ts";
 import type { Log } from "../ports/log.ts";
 import type { Store } from "../ports/store.ts";
 
@@ -27,6 +27,7 @@ export interface UseCases {
   decideApproval(decision: ApprovalDecision): Promise<Spoken>;
   decideCut(decision: RunRef & { readonly decision: "rerun" | "keep"; readonly by: string }): Promise<Spoken>;
   sendMessage(message: Message): Promise<Spoken>;
+  addFile(file: Omit<NewFile, "pageTexts">): Promise<FileInfo>;
   /** Null: no such run. */
   readRun(request: RunRef): Promise<RunView | null>;
 }
@@ -38,7 +39,7 @@ export interface HttpDeps {
     readonly streams: Pick<Store["streams"], "read">;
   };
   readonly agents: Agents;
-  readonly files: Pick<Files, "add">;
+  readonly files: Pick<Files, "page" | "remove">;
   readonly log: Log;
   /** The name of a key that may use this installation; null: it may not. It has the form of a key; compare in constant time. */
   admits(key: string): Promise<string | null>;

@@ -1,6 +1,7 @@
-// POST /files: one file, as multipart/form-data (field `file`) or as it is with `?name=`.
+// POST /files: one file, as multipart/form-data (field `file`) or as it is with `?name=`. GET /files lists them, DELETE /files/:id removes one.
 import * as z from "zod";
-import { FILE_MAX_BYTES, FORM_OVERHEAD_BYTES } from "../core/limits.ts";
+import { TorenError } from "../core/errors.ts";
+import { FILE_MAX_BYTES, FILES_PAGE, FILES_PAGE_MAX, FORM_OVERHEAD_BYTES } from "../core/limits.ts";
 import { check, readBytes, tooLarge } from "./body.ts";
 import type { HttpContext, HttpDeps } from "./deps.ts";
 import { BadRequest } from "./problems.ts";
@@ -24,8 +25,35 @@ export const fileName = z
 export async function addFile(c: HttpContext, deps: HttpDeps): Promise<Response> {
   const upload = isForm(c.req.raw) ? await fromForm(c.req.raw) : await fromBody(c);
   const name = check(upload.name, fileName, "The file's name is wrong", "name");
-  const info = await deps.files.add({ name, mediaType: upload.mediaType, content: upload.content });
+  const info = await deps.useCases.addFile({ name, mediaType: upload.mediaType, content: upload.content });
   return c.json(info, 201);
+}
+
+export const filesQuery = z.strictObject({
+  cursor: z.string().min(1).max(500).optional(),
+  limit: z.coerce.number().int().min(1).max(FILES_PAGE_MAX).default(FILES_PAGE),
+});
+
+export async function listFiles(c: HttpContext, deps: HttpDeps): Promise<Response> {
+  const { limit, cursor } = check(c.req.query(), filesQuery, "A parameter is wrong", "");
+  const page = await deps.files.page({ limit, ...(cursor === undefined ? {} : { before: cursor }) });
+  const files = page.files.map(({ createdAt, ...info }) => ({ ...info, createdAt: new Date(createdAt).toISOString() }));
+  return c.json({ files, next: page.next });
+}
+
+export async function removeFile(c: HttpContext, deps: HttpDeps): Promise<Response> {
+  const id = c.req.param("fileId") ?? "";
+  const removed = await deps.files.remove(id);
+  if (removed.type === "unknown")
+    throw new TorenError("not_found", `No file has the id "${id}". GET files lists them.`);
+  if (removed.type === "attached") {
+    const { agent, runId } = removed;
+    throw new TorenError(
+      "file.attached",
+      `The run ${runId} of agent ${agent} has this file and hasn't ended. Nothing was removed.`,
+    );
+  }
+  return c.json({ id });
 }
 
 interface Upload {

@@ -1,7 +1,14 @@
 // The description of the routes at /openapi.json. Bodies and parameters come from the schemas that the routes check with, so they can't differ.
 import * as z from "zod";
 import { ERRORS } from "../core/errors.ts";
-import { EVENTS_WAIT_MAX_MS, FILE_MAX_BYTES, RUNS_PAGE, RUNS_PAGE_MAX } from "../core/limits.ts";
+import {
+  EVENTS_WAIT_MAX_MS,
+  FILE_MAX_BYTES,
+  FILES_PAGE,
+  FILES_PAGE_MAX,
+  RUNS_PAGE,
+  RUNS_PAGE_MAX,
+} from "../core/limits.ts";
 import { STATUS } from "./problems.ts";
 import { RUN_STATUSES, run, runSummary } from "./run-json.ts";
 import { cancellation, newRun } from "./runs.ts";
@@ -28,6 +35,14 @@ const schemaOf = (schema: z.ZodType, io: "input" | "output"): Schema => {
 };
 const body = (schema: z.ZodType): Schema => schemaOf(schema, "input");
 const answer = (schema: z.ZodType): Schema => schemaOf(schema, "output");
+
+const file = {
+  id: text,
+  name: text,
+  mediaType: text,
+  bytes: count,
+  pages: { ...nullable(count), description: "Of a PDF." },
+};
 
 const schemas: Readonly<Record<string, Schema>> = {
   Problem: object(
@@ -62,7 +77,8 @@ const schemas: Readonly<Record<string, Schema>> = {
     more: { type: "boolean", description: "More is there already: ask at once." },
     ended: { type: "boolean", description: "Nothing will follow." },
   }),
-  File: object({ id: text, name: text, mediaType: text, bytes: count }),
+  File: object(file),
+  ListedFile: object({ ...file, createdAt: time }),
   Agent: object({
     name: text,
     description: text,
@@ -129,6 +145,27 @@ const paths = {
         },
       },
       responses: responses({ "201": json(ref("File"), "The file.") }),
+    },
+    get: {
+      summary: "Files, newest first.",
+      parameters: [
+        parameter("cursor", text, "The `next` of the page before."),
+        parameter(
+          "limit",
+          { type: "integer", minimum: 1, maximum: FILES_PAGE_MAX, default: FILES_PAGE },
+          "Files in a page.",
+        ),
+      ],
+      responses: responses({
+        "200": json(object({ files: list(ref("ListedFile")), next: nullable(text) }), "A page."),
+      }),
+    },
+  },
+  "/files/{fileId}": {
+    delete: {
+      summary: "Removes a file, unless a run that hasn't ended has it.",
+      parameters: [{ name: "fileId", in: "path", required: true, schema: text }],
+      responses: responses({ "200": json(object({ id: text }), "It is removed.") }),
     },
   },
   "/runs": {

@@ -6,8 +6,8 @@ import type { WorkflowFn } from "../core/workflow/context.ts";
 import type { FileInfo } from "./files.ts";
 
 /**
- * Everything a tool's handler may know of the world. `files` reads what is attached to the run: `text` is null for an id that isn't attached, and
- * rejects with TorenError `file.unknown` (core/text-files.ts: NotText) for a file that isn't text.
+ * Everything a tool's handler may know of the world. `files` reads what is attached to the run: `text` is null for an id that isn't attached, the
+ * pages of a PDF apart by form feeds, and rejects with TorenError `file.unreadable` (core/text-files.ts: NotText) for an image.
  */
 export interface ToolContext {
   readonly runId: string;

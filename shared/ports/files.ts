@@ -1,15 +1,51 @@
-// Files that users attach to runs. Twin on AWS: S3 above 4 MiB.
+// Files that users attach to runs, and the reader of those that aren't text. Twin on AWS: S3 above 4 MiB.
 export interface FileInfo {
   readonly id: string;
   readonly name: string;
   readonly mediaType: string;
   readonly bytes: number;
+  /** Of a PDF; null: it has none. */
+  readonly pages: number | null;
 }
+
+export interface NewFile {
+  readonly name: string;
+  readonly mediaType: string;
+  readonly content: Uint8Array;
+  /** Of a PDF: kept beside the content, so that it is parsed once. */
+  readonly pageTexts?: readonly string[];
+}
+
+export interface FilesPage {
+  readonly files: readonly (FileInfo & { readonly createdAt: number })[];
+  /** Opaque; null: there are no more. */
+  readonly next: string | null;
+}
+
+export type Removed =
+  | { readonly type: "removed" }
+  | { readonly type: "unknown" }
+  /** To this run, which hasn't ended. Nothing was removed. */
+  | { readonly type: "attached"; readonly agent: string; readonly runId: string };
 
 export interface Files {
   /** Idempotent by content and name: the same file twice has one id. Names are labels, never paths. */
-  add(file: { name: string; mediaType: string; content: Uint8Array }): Promise<FileInfo>;
+  add(file: NewFile): Promise<FileInfo>;
   /** In the order of `ids`; unknown ids are left out. */
   list(ids: readonly string[]): Promise<FileInfo[]>;
+  /** All there are, newest first. @throws TorenError `request.invalid` for a cursor that isn't ours. */
+  page(request: { readonly limit: number; readonly before?: string }): Promise<FilesPage>;
   content(id: string): Promise<Uint8Array | null>;
+  /** The page texts it was added with, as `joinPages` joins them (core/text-files.ts); null: none, or no such file. */
+  pageText(id: string): Promise<string | null>;
+  /** Not while a run that hasn't ended has it. Idempotent. A run that is being started at this very moment may find it gone. */
+  remove(id: string): Promise<Removed>;
 }
+
+export type PdfText =
+  | { readonly ok: true; readonly pageTexts: readonly string[] }
+  /** `reason` goes on after "it ": "is encrypted: …". */
+  | { readonly ok: false; readonly reason: string };
+
+/** Bounded in time, memory, pages and characters (core/limits.ts). Never throws for what the bytes are. */
+export type ReadPdf = (content: Uint8Array) => Promise<PdfText>;

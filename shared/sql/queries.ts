@@ -24,8 +24,8 @@ SELECT h.status, h.generation, t.head_seq, t.inbox_seq, t.lease_epoch AS epoch, 
 FROM held h LEFT JOIN taken t ON true
 `,
   "add-file": `
-INSERT INTO toren_control.files (id, name, media_type, bytes, content)
-VALUES ($1::text, $2::text, $3::text, octet_length($4::bytea), $4::bytea) ON CONFLICT (id) DO NOTHING
+INSERT INTO toren_control.files (id, name, media_type, bytes, content, pages, page_text)
+VALUES ($1::text, $2::text, $3::text, octet_length($4::bytea), $4::bytea, $5::int, $6::text) ON CONFLICT (id) DO NOTHING
 `,
   "append-full": `
 WITH want AS MATERIALIZED (
@@ -217,8 +217,11 @@ WITH run AS (
   VALUES ($1::uuid, 'run', 1, $4::int, clock_timestamp() + $11::int * interval '1 ms')
 ), event AS (
   INSERT INTO :agent.events (run_id, stream_id, seq, type, payload) VALUES ($1::uuid, 'run', 1, 'RunCreated', $8::jsonb)
+), held AS MATERIALIZED (
+  SELECT 1 FROM toren_control.files WHERE id = ANY ($9::text[]) FOR KEY SHARE
 ), files AS (
-  INSERT INTO :agent.run_files (run_id, position, file_id) SELECT $1::uuid, f.i, f.id FROM unnest($9::text[]) WITH ORDINALITY AS f(id, i)
+  INSERT INTO :agent.run_files (run_id, position, file_id)
+  SELECT $1::uuid, f.i, f.id FROM unnest($9::text[]) WITH ORDINALITY AS f(id, i) WHERE (SELECT count(*) FROM held) >= 0
 )
 INSERT INTO toren_control.run_index (run_id, agent) VALUES ($1::uuid, $10::text)
 `,
@@ -264,6 +267,9 @@ RETURNING s.run_id, s.stream_id, s.attempts, s.solo_attempts, NOT (s.status = 'r
   "find-agent": `
 SELECT agent FROM toren_control.run_index WHERE run_id = $1::uuid
 `,
+  "find-file-use": `
+SELECT f.run_id FROM :agent.run_files f JOIN :agent.runs r ON r.run_id = f.run_id WHERE f.file_id = $1::text AND r.ended_at IS NULL LIMIT 1
+`,
   "find-generation": `
 SELECT max(generation) AS generation FROM toren_control.deployments WHERE agent = $1::text AND code_hash = $2::text
 `,
@@ -271,11 +277,21 @@ SELECT max(generation) AS generation FROM toren_control.deployments WHERE agent 
 SELECT run_id, request_digest FROM :agent.runs WHERE idempotency_key = $2::text OR run_id = $1::uuid
 ORDER BY (idempotency_key IS NOT DISTINCT FROM $2::text) DESC LIMIT 1
 `,
+  "hold-file": `
+SELECT id FROM toren_control.files WHERE id = $1::text FOR UPDATE
+`,
   "keep-header": `
 INSERT INTO :agent.request_headers (digest, header) VALUES ($1::text, $2::jsonb) ON CONFLICT DO NOTHING
 `,
   "list-agents": `
 SELECT agent FROM toren_control.agents ORDER BY agent
+`,
+  "list-all-files": `
+SELECT id, name, media_type, bytes, pages, to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS place,
+       floor(extract(epoch FROM created_at) * 1000)::float8 AS created_at
+FROM toren_control.files f
+WHERE ($1::text IS NULL OR (f.created_at, f.id) < ($1::text::timestamptz, $2::text))
+ORDER BY f.created_at DESC, f.id DESC LIMIT $3::int
 `,
   "list-approvals": `
 SELECT substr(e.stream_id, 6) AS task_id, e.payload, floor(extract(epoch FROM e.recorded_at) * 1000)::float8 AS requested_at,
@@ -303,7 +319,7 @@ WHERE t.run_id = $1::uuid
 ORDER BY t.ordinal
 `,
   "list-files": `
-SELECT f.id, f.name, f.media_type, f.bytes FROM unnest($1::text[]) WITH ORDINALITY AS w(id, ord) JOIN toren_control.files f ON f.id = w.id ORDER BY w.ord
+SELECT f.id, f.name, f.media_type, f.bytes, f.pages FROM unnest($1::text[]) WITH ORDINALITY AS w(id, ord) JOIN toren_control.files f ON f.id = w.id ORDER BY w.ord
 `,
   "list-open-tasks": `
 SELECT substr(stream_id, 6) AS task_id, wait FROM :agent.streams
@@ -426,6 +442,9 @@ FROM unnest($2::text[]) AS t(id)
 JOIN :agent.streams s ON s.run_id = $1::uuid AND s.stream_id = 'task:' || t.id AND s.status = 'ended'
 JOIN :agent.events e ON e.run_id = s.run_id AND e.stream_id = s.stream_id AND e.seq = s.head_seq
 `,
+  "read-page-text": `
+SELECT page_text FROM toren_control.files WHERE id = $1::text
+`,
   "read-plan": `
 SELECT s.head_seq, s.lease_epoch, s.inbox_seq,
        (SELECT coalesce(array_agg(v.wave ORDER BY v.wave), '{}') FROM :agent.waves v WHERE v.run_id = s.run_id AND v.wave = ANY ($2::int[]) AND v.signalled
@@ -483,6 +502,9 @@ SELECT generation FROM newest
 UPDATE toren_control.queue_messages m SET visible_at = clock_timestamp() + $3::float8 * interval '1 ms'
 FROM (SELECT set_config('synchronous_commit', 'off', true) AS was) relaxed
 WHERE m.id = $1::bigint AND m.receipt = $2::uuid AND m.dead_at IS NULL AND relaxed.was IS NOT NULL
+`,
+  "remove-file": `
+DELETE FROM toren_control.files WHERE id = $1::text
 `,
   renew: `
 WITH want AS MATERIALIZED (
@@ -563,8 +585,11 @@ CREATE TABLE toren_control.files (
   media_type text NOT NULL,
   bytes int NOT NULL,
   content bytea NOT NULL,
+  pages int,
+  page_text text,
   created_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
+CREATE INDEX files_newest ON toren_control.files (created_at, id);
 CREATE TABLE toren_control.run_index (
   run_id uuid PRIMARY KEY,
   agent text NOT NULL

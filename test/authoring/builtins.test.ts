@@ -3,38 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { BUILTINS } from "../../shared/authoring/builtins.ts";
 import { digestOf } from "../../shared/core/digest.ts";
-import type { Json } from "../../shared/core/json.ts";
-import { textOf } from "../../shared/core/text-files.ts";
-import type { ToolContext } from "../../shared/ports/agents.ts";
-
-type Content = string | Uint8Array;
-
-/** Ids are f0, f1, … in the order given. */
-function attached(files: readonly (readonly [name: string, content: Content])[]): ToolContext {
-  const contents = files.map(([name, content]) => ({
-    name,
-    bytes: typeof content === "string" ? Buffer.from(content) : content,
-  }));
-  return {
-    signal: new AbortController().signal,
-    files: {
-      list: async () =>
-        contents.map(({ name, bytes }, i) => ({ id: `f${i}`, name, mediaType: "text/plain", bytes: bytes.length })),
-      text: async (id: string) => {
-        const file = contents[Number(id.slice(1))];
-        return file === undefined ? null : textOf(file.name, file.bytes);
-      },
-    },
-  } as unknown as ToolContext;
-}
-
-async function call(name: string, args: Json, ctx: ToolContext): Promise<unknown> {
-  const tool = BUILTINS.get(name);
-  const parsed = tool?.parse(args);
-  if (tool === undefined || parsed === undefined) throw new Error(`no builtin ${name}`);
-  if (!parsed.ok) throw new Error(parsed.message);
-  return tool.handler(parsed.args, ctx);
-}
+import { attached, type Content, call } from "./attached.ts";
 
 const PNG = Uint8Array.of(0x89, 0x50, 0x4e, 0x47, 13, 10);
 
@@ -44,11 +13,13 @@ describe("list_files", () => {
       ["a.txt", "one\ntwo\n"],
       ["b.png", PNG],
       ["c.txt", ""],
+      ["d.pdf", { pages: ["one", "two"] }],
     ]);
     expect(await call("list_files", {}, ctx)).toEqual([
-      { id: "f0", name: "a.txt", mediaType: "text/plain", bytes: 8, lines: 2 },
-      { id: "f1", name: "b.png", mediaType: "text/plain", bytes: 6, lines: null },
-      { id: "f2", name: "c.txt", mediaType: "text/plain", bytes: 0, lines: 0 },
+      { id: "f0", name: "a.txt", mediaType: "text/plain", bytes: 8, pages: null, lines: 2 },
+      { id: "f1", name: "b.png", mediaType: "text/plain", bytes: 6, pages: null, lines: null },
+      { id: "f2", name: "c.txt", mediaType: "text/plain", bytes: 0, pages: null, lines: 0 },
+      { id: "f3", name: "d.pdf", mediaType: "text/plain", bytes: 4, pages: 2, lines: null },
     ]);
     expect(await call("list_files", {}, attached([]))).toEqual([]);
   });
@@ -82,7 +53,7 @@ describe("read_file", () => {
       "a.txt has 400 lines: fromLine must be at most 400",
     );
     await expect(call("read_file", { file: "b.png" }, ctx)).rejects.toThrow(
-      "b.png can't be read as text: it is a PNG image",
+      "b.png can't be read as text: it is a PNG image, and images can't be read in this version",
     );
     await expect(call("read_file", { file: "a.txt", lines: 2001 }, ctx)).rejects.toThrow("lines: must be at most 2000");
     expect(await call("read_file", { file: "empty.txt" }, ctx)).toBe("empty.txt is empty");
@@ -233,9 +204,9 @@ test("I6: names, descriptions and schemas are a contract: a change here cuts the
     digestOf({ name, description, inputSchema }),
   ]);
   expect(Object.fromEntries(seen)).toEqual({
-    list_files: "d1:LYFi4neAzTIW_sYd0qKqIhFc6qh05lAlFnVn_k9ictY",
-    read_file: "d1:Wvu_utxrzhwPAsSPwPHNclrSyRlDW_9XBVPK3-o2qck",
-    search_files: "d1:CPAylqNxtmfBsyfr_8hPQpzwlNYnknw2bNmvf_UVJVA",
+    list_files: "d1:wLd8Dyg9Vg59ffT8W1ahZ23kedFSdBxbBRi6-dd_weA",
+    read_file: "d1:kRCNJVErjI5QSr61yEUwSg0ACMHrDgI-xmtnSntiqp4",
+    search_files: "d1:ghzoyPut-UYNMQZVBZc54Ct2Ohd6FvEqH37cVJMv8NI",
   });
 });
 

@@ -42,6 +42,42 @@ export function filesConformance(what: string, get: () => Files): void {
       expect((await get().list([info.id]))[0]?.name).toBe(name);
     });
 
+    test("a PDF's pages are kept beside it", async () => {
+      const pdf = { name: "a.pdf", mediaType: "application/pdf", content: bytes("%PDF") };
+      const info = await get().add({ ...pdf, pageTexts: ["first\nline", "", "c1: a\u0000b\f, c2: \uD83D"] });
+      expect(info).toMatchObject({ pages: 3 });
+      expect(await get().pageText(info.id)).toBe("first\nline\f\fc1: ab , c2: \uFFFD");
+      const text = await get().add({ name: "a.txt", mediaType: "text/plain", content: bytes("x") });
+      expect([text.pages, await get().pageText(text.id)]).toEqual([null, null]);
+      expect(await get().pageText("file_unknown")).toBeNull();
+    });
+
+    test("all are listed newest first, page by page, each once", async () => {
+      const added: string[] = [];
+      for (let n = 0; n < 5; n++)
+        added.push((await get().add({ name: `p${n}`, mediaType: "text/plain", content: bytes("paged") })).id);
+      const seen: string[] = [];
+      let before: string | undefined;
+      do {
+        const page = await get().page({ limit: 2, ...(before === undefined ? {} : { before }) });
+        expect(page.files.length).toBeLessThanOrEqual(2);
+        seen.push(...page.files.map((file) => file.id));
+        before = page.next ?? undefined;
+      } while (before !== undefined);
+      expect(seen.slice(0, 5)).toEqual(added.reverse());
+      expect(new Set(seen).size).toBe(seen.length);
+      for (const cursor of ["x", Buffer.from("2026-99-99T00:00:00.000000Z file_0").toString("base64url")])
+        await expect(get().page({ limit: 1, before: cursor })).rejects.toMatchObject({ code: "request.invalid" });
+    });
+
+    test("a removed file is gone; a second time, it is unknown", async () => {
+      const info = await get().add({ name: "gone", mediaType: "text/plain", content: bytes("x") });
+      const answers = await Promise.all([get().remove(info.id), get().remove(info.id)]);
+      expect(answers.map((answer) => answer.type).sort()).toEqual(["removed", "unknown"]);
+      expect(await get().content(info.id)).toBeNull();
+      expect(await get().list([info.id])).toEqual([]);
+    });
+
     test("an empty file is a file", async () => {
       const info = await get().add({ name: "empty", mediaType: "text/plain", content: new Uint8Array() });
       expect(info.bytes).toBe(0);

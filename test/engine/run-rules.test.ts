@@ -1,4 +1,4 @@
-// The rules of runs and their workflows on the real engine: generations, storms, crash loops, held tasks, time-outs, ends.
+// The rules of runs and their workflows on the real engine: generations, storms, crash loops, held tasks, time-outs, ends. Over 300 lines: they share one rig.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { createScriptedModel } from "../../shared/adapters/model/script.ts";
 import type { Json } from "../../shared/core/json.ts";
@@ -7,7 +7,6 @@ import { readRun } from "../../shared/engine/read-run.ts";
 import { runTask } from "../../shared/engine/run-task.ts";
 import { runTick } from "../../shared/engine/run-tick.ts";
 import { startRun } from "../../shared/engine/start-run.ts";
-import type { ProcessDefinition } from "../../shared/ports/agents.ts";
 import { role, tool, workflow } from "../support/agents.ts";
 import type { Stack } from "../support/stack.ts";
 import { AGENT, type EngineTest, engineTest, firstText, until } from "./support.ts";
@@ -231,7 +230,7 @@ describe("a repeated request", () => {
       ...workflow(async () => "x"),
       parseInput: () => ({ ok: false, message: "numbers only" }) as const,
     };
-    const after = t.stack([role("r")], strict as ProcessDefinition, { model: echo(), generation: 2 });
+    const after = t.stack([role("r")], strict, { model: echo(), generation: 2 });
     expect(await startRun(after.deps, request)).toEqual({ ...started, type: "existing" });
     expect(await startRun(after.deps, { ...request, input: "y" })).toMatchObject({
       error: { code: "idempotency.conflict" },

@@ -107,9 +107,25 @@ describe("files", () => {
     expect(uploads[0]).toMatchObject({ name: "notes/a.txt", bytes: 6, mediaType: "text/plain" });
   });
 
-  test("an empty file is a file (c20)", async () => {
-    const response = await fakeApp().ask("/files?name=empty.txt", { method: "POST" });
-    expect(await response.json()).toMatchObject({ bytes: 0 });
+  test("are listed with their times", async () => {
+    const { ask } = fakeApp();
+    await ask("/files?name=a.txt", { method: "POST", body: "x" });
+    expect(await (await ask("/files?limit=1")).json()).toEqual({
+      files: [expect.objectContaining({ name: "a.txt", pages: null, createdAt: "1970-01-01T00:00:00.000Z" })],
+      next: null,
+    });
+    for (const query of ["limit=0", "limit=201", "cursor=", "what=1"])
+      expect((await ask(`/files?${query}`)).status).toBe(400);
+  });
+
+  test("one that a run has isn't removed; an unknown one is 404", async () => {
+    const attached = { type: "attached", agent: "echo", runId: RUN } as const;
+    const { ask } = fakeApp({ files: { remove: async (id) => (id === "f0" ? attached : { type: "unknown" }) } });
+    const refused = await problem(await ask("/files/f0", { method: "DELETE" }));
+    expect(refused).toMatchObject({ status: 409, code: "file.attached", detail: expect.stringContaining(RUN) });
+    expect((await ask("/files/f1", { method: "DELETE" })).status).toBe(404);
+    const removed = fakeApp({ files: { remove: async () => ({ type: "removed" }) } });
+    expect(await (await removed.ask("/files/f2", { method: "DELETE" })).json()).toEqual({ id: "f2" });
   });
 
   test.each(["../../etc/passwd", "/etc/passwd", "a//b", "a/./b", "C:\\x", "C:/x", "a\u0000b", "", "x".repeat(256)])(

@@ -24,6 +24,7 @@ export interface Fakes {
   readonly streams?: () => StreamRow[];
   readonly log?: (streamId: string) => RawEvent[];
   readonly useCases?: Partial<HttpDeps["useCases"]>;
+  readonly files?: Partial<HttpDeps["files"]>;
   readonly store?: Partial<HttpDeps["store"]["runs"]>;
   readonly sleep?: HttpDeps["sleep"];
 }
@@ -53,6 +54,11 @@ export function fakeApp(fakes: Fakes = {}, basePath?: string) {
       decideCut: async () => ({ type: "told" }),
       sendMessage: async () => ({ type: "told" }),
       readRun: async () => null,
+      addFile: async ({ content, ...rest }) => {
+        const info = { id: `f${uploads.length}`, bytes: content.byteLength, pages: null, ...rest };
+        uploads.push(info);
+        return info;
+      },
       ...fakes.useCases,
     },
     store: {
@@ -69,11 +75,9 @@ export function fakeApp(fakes: Fakes = {}, basePath?: string) {
     },
     agents: { get: (name) => (name === agent.name ? { agent, generation: 1 } : null), names: () => [agent.name] },
     files: {
-      add: async ({ content, ...rest }) => {
-        const info = { id: `f${uploads.length}`, bytes: content.byteLength, ...rest };
-        uploads.push(info);
-        return info;
-      },
+      page: async () => ({ files: uploads.map((file) => ({ ...file, createdAt: 0 })), next: null }),
+      remove: async () => ({ type: "unknown" }),
+      ...fakes.files,
     },
     log: { info: () => {}, warn: () => {}, error: (what, fields) => void logged.push(`${what} ${fields?.error}`) },
     admits: async (key) => (key === KEY ? KEY_NAME : null),

@@ -19,7 +19,7 @@ import { STATUS } from "../../shared/http/problems.ts";
 const page = readFileSync(join(import.meta.dirname, "../../docs/reference/http.md"), "utf8");
 
 test("docs/reference/http.md has every route, and no other", () => {
-  const routes = [...page.matchAll(/^\| `((?:GET|POST) \/[^`]*)` \|/gm)].map((hit) => hit[1]);
+  const routes = [...page.matchAll(/^\| `((?:GET|POST|DELETE) \/[^`]*)` \|/gm)].map((hit) => hit[1]);
   expect(routes.sort()).toEqual(ROUTES.map((route) => `${route.method} ${route.path}`).sort());
 });
 

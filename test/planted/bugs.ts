@@ -1,3 +1,4 @@
+// Over 300 lines: a list, read one entry at a time.
 // Bugs that somebody once made, or nearly: each is planted into a copy of the tree, and a named test must see it. run.ts does it, planted.test.ts keeps
 // the list from rotting.
 
@@ -255,6 +256,41 @@ export const BUGS: readonly Bug[] = [
     killedBy: { file: "test/engine/cut-storm.test.ts", test: "I7: an edit's cuts are its own" },
   },
   {
+    name: "a run that is being created doesn't hold its files",
+    edits: [{ file: `${QUERIES}/create-run.sql`, find: " FOR KEY SHARE\n), files", replace: "\n), files" }],
+    killedBy: {
+      file: "test/adapters/files/postgres.test.ts",
+      test: "a run that is being created at the same time keeps its file",
+    },
+  },
+  {
+    name: "a file is removed under a run that hasn't ended",
+    edits: [{ file: `${QUERIES}/find-file-use.sql`, find: "r.ended_at IS NULL", replace: "r.ended_at IS NOT NULL" }],
+    killedBy: { file: "test/adapters/files/postgres.test.ts", test: "waits for the end of the last of them" },
+  },
+  {
+    name: "what a PDF unfolds into isn't watched",
+    edits: [
+      {
+        file: "shared/adapters/files/pdf.ts",
+        find: "if (process.memoryUsage.rss()",
+        replace: "if (0 * process.memoryUsage.rss()",
+      },
+    ],
+    killedBy: { file: "test/adapters/files/pdf.test.ts", test: "I11: what unfolds into gigabytes is stopped" },
+  },
+  {
+    name: "an empty file is let in",
+    edits: [
+      {
+        file: "shared/engine/add-file.ts",
+        find: '  if (content.byteLength === 0) throw refused("it is empty");\n',
+        replace: "",
+      },
+    ],
+    killedBy: { file: "test/engine/add-file.test.ts", test: "is refused with the reason, and nothing is stored" },
+  },
+  {
     name: "two waves of one tick claim the same task",
     edits: [
       {
@@ -276,5 +312,29 @@ export const BUGS: readonly Bug[] = [
       },
     ],
     killedBy: { file: OVERLAP, test: "I3: twins of a fact" },
+  },
+  {
+    name: "whether a call needs approval is asked again after a restart",
+    edits: [{ file: "shared/engine/task-approvals.ts", find: "  if (call.approval === null) {", replace: "  {" }],
+    killedBy: { file: "test/engine/people.test.ts", test: "c6: whether a call needs approval is decided once" },
+  },
+  {
+    name: "turns that a person was shown are held against today's prompt",
+    edits: [{ file: "shared/core/task/replay.ts", find: "      event.seq > sealedUpTo &&\n", replace: "" }],
+    killedBy: {
+      file: "test/engine/sessions.test.ts",
+      test: "I6a: editing the prompt under a parked session costs nothing",
+    },
+  },
+  {
+    name: "a decision to keep what is recorded seals nothing",
+    edits: [
+      {
+        file: "shared/core/task/replay.ts",
+        find: ' || (e.type === "CutDecided" && e.decision === "keep")',
+        replace: "",
+      },
+    ],
+    killedBy: { file: "test/engine/people.test.ts", test: "seals what is recorded; the new prompt asks from there" },
   },
 ];

@@ -1,6 +1,7 @@
 -- A run, whole or not at all: its row, its stream with RunCreated, its files, and its place in the index over all agents.
 -- A second run under one idempotency key, or one id, raises 23505: find-run tells which it was.
--- Locks: none but its own new rows.
+-- Locks: its own new rows, and its files' rows FOR KEY SHARE: whoever removes one of them waits, and then sees this run. Who holds those for removing
+-- waits for nobody, so no order is needed. A file that is gone already is no error here.
 -- $1 run uuid  $2 process  $3 input jsonb  $4 generation int  $5 code hash  $6 idempotency key (or null)  $7 request digest
 -- $8 RunCreated's payload jsonb  $9 file ids text[]  $10 agent  $11 grace ms int  $12 mode
 WITH run AS (
@@ -11,7 +12,10 @@ WITH run AS (
   VALUES ($1::uuid, 'run', 1, $4::int, clock_timestamp() + $11::int * interval '1 ms')
 ), event AS (
   INSERT INTO :agent.events (run_id, stream_id, seq, type, payload) VALUES ($1::uuid, 'run', 1, 'RunCreated', $8::jsonb)
+), held AS MATERIALIZED (
+  SELECT 1 FROM toren_control.files WHERE id = ANY ($9::text[]) FOR KEY SHARE
 ), files AS (
-  INSERT INTO :agent.run_files (run_id, position, file_id) SELECT $1::uuid, f.i, f.id FROM unnest($9::text[]) WITH ORDINALITY AS f(id, i)
+  INSERT INTO :agent.run_files (run_id, position, file_id)
+  SELECT $1::uuid, f.i, f.id FROM unnest($9::text[]) WITH ORDINALITY AS f(id, i) WHERE (SELECT count(*) FROM held) >= 0 -- held by being counted
 )
 INSERT INTO toren_control.run_index (run_id, agent) VALUES ($1::uuid, $10::text)

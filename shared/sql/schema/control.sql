@@ -52,8 +52,11 @@ CREATE TABLE toren_control.files (
   media_type text NOT NULL,
   bytes int NOT NULL,
   content bytea NOT NULL,
+  pages int,                                        -- of a PDF
+  page_text text,                                   -- of a PDF, parsed once; pages apart by form feeds
   created_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
+CREATE INDEX files_newest ON toren_control.files (created_at, id);
 
 -- Which schema a run lives in, when only its id is known.
 CREATE TABLE toren_control.run_index (

@@ -66,7 +66,7 @@ describe("which model answers", () => {
       {},
       false,
       { model: null, demo: false },
-      /No provider key/,
+      /No provider key is set: .*--model demo/,
     ],
     [
       "a key of a provider that isn't in this version brings the demo model, and is named",

@@ -40,8 +40,11 @@ CREATE TABLE toren_control.files (
   media_type text NOT NULL,
   bytes int NOT NULL,
   content bytea NOT NULL,
+  pages int,
+  page_text text,
   created_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
+CREATE INDEX files_newest ON toren_control.files (created_at, id);
 CREATE TABLE toren_control.run_index (
   run_id uuid PRIMARY KEY,
   agent text NOT NULL

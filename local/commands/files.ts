@@ -1,0 +1,100 @@
+// toren files …: what can be attached to runs.
+import { Command } from "commander";
+import { FILES_PAGE_MAX } from "../../shared/core/limits.ts";
+import type { FileInfo } from "../../shared/ports/files.ts";
+import type { FilesPageJson } from "../client/api.ts";
+import { connectForFiles } from "../client/connect-for-files.ts";
+import { connectToRead } from "../client/connect-to-read.ts";
+import { filesAt, send } from "../client/upload.ts";
+import { UsageError } from "../client/usage-error.ts";
+import { type Style, styleOf } from "../terminal/style.ts";
+import { oneLine, printable } from "../terminal/terminal.ts";
+import { ago, bytes, counted } from "../terminal/units.ts";
+import { type Context, EXIT, parseCount, say, subcommand, writeJson } from "./context.ts";
+
+export function filesCommand(context: Context): Command {
+  const files = new Command("files").description("add, list and remove the files that runs can be given");
+  for (const make of [addCommand, listCommand, removeCommand]) files.addCommand(make(context));
+  return files;
+}
+
+const addCommand = (context: Context): Command =>
+  subcommand("add", "keep files; the same file under the same name is kept once")
+    .argument("<path...>", "files, or folders: all files in them")
+    .action((paths: string[], { json }: { json?: boolean }) => context.run(json, () => add(context, paths, json)));
+
+async function add({ terminal }: Context, paths: readonly string[], json: boolean | undefined): Promise<number> {
+  const files = await filesAt(paths);
+  const connection = await connectForFiles(terminal);
+  const added: FileInfo[] = [];
+  try {
+    for (const file of files) {
+      const info = await send(connection.api, file);
+      added.push(info);
+      if (!json) terminal.out.write(`${row(info, styleOf(terminal.out))}\n`);
+    }
+  } finally {
+    // What came before a refused file is kept, and is said.
+    if (json && added.length === files.length) writeJson(terminal, { files: added });
+    else if (added.length > 0 && added.length < files.length)
+      say(terminal, `${counted(added.length, "file")} of ${files.length} kept.`);
+    await connection.close();
+  }
+  return EXIT.done;
+}
+
+const LIST_DEFAULT = 20;
+
+const listCommand = (context: Context): Command =>
+  subcommand("list", "files, newest first")
+    .option("--limit <n>", `how many, at most ${FILES_PAGE_MAX}`, parseCount, LIST_DEFAULT)
+    .action((options: { limit: number; json?: boolean }) =>
+      context.run(options.json, async () => {
+        if (options.limit > FILES_PAGE_MAX) throw new UsageError(`--limit is at most ${FILES_PAGE_MAX}.`);
+        const connection = await connectToRead(context.terminal);
+        try {
+          show(context, await connection.api.files({ limit: String(options.limit) }), options.json);
+          return EXIT.done;
+        } finally {
+          await connection.close();
+        }
+      }),
+    );
+
+function show({ terminal }: Context, page: FilesPageJson, json: boolean | undefined): void {
+  const style = styleOf(terminal.out);
+  if (json) {
+    writeJson(terminal, page);
+    return;
+  }
+  if (page.files.length === 0) say(terminal, "No files.");
+  const now = Date.now();
+  for (const file of page.files)
+    terminal.out.write(`${row(file, style)}  ${style.dim(ago(now - Date.parse(file.createdAt)))}\n`);
+  if (page.next !== null) say(terminal, style.dim("There are more: --limit shows more."));
+}
+
+const removeCommand = (context: Context): Command =>
+  subcommand("rm", "remove files that no run under way has")
+    .argument("<id...>", "their ids, as list gives them")
+    .action((ids: string[], { json }: { json?: boolean }) =>
+      context.run(json, async () => {
+        const { terminal } = context;
+        const connection = await connectToRead(terminal);
+        try {
+          for (const id of ids) {
+            await connection.api.removeFile(id);
+            if (!json) say(terminal, `${id} has been removed.`);
+          }
+          if (json) writeJson(terminal, { removed: ids });
+          return EXIT.done;
+        } finally {
+          await connection.close();
+        }
+      }),
+    );
+
+function row({ id, name, mediaType, bytes: size, pages }: FileInfo, style: Style): string {
+  const what = pages === null ? mediaType : `${mediaType}, ${counted(pages, "page")}`;
+  return `${id}  ${bytes(size).padStart(8)}  ${printable(oneLine(name))}  ${style.dim(printable(oneLine(what)))}`;
+}

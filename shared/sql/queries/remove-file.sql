@@ -1,0 +1,4 @@
+-- Removes a file. What ended runs recorded of it stays in their logs.
+-- Locks: the one row, which the transaction holds already (hold-file).
+-- $1 id text
+DELETE FROM toren_control.files WHERE id = $1::text
