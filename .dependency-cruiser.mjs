@@ -141,6 +141,13 @@ export default {
       "An example agent imports what a user's would: the package's entry, nothing inside.",
     ),
     {
+      name: "test-kit-in-tests-only",
+      comment: "The test kit brings a database along. What an agent is made of runs without it.",
+      severity: "error",
+      from: { path: SHIPPED, pathNot: "^local/testing/" },
+      to: { path: "^local/testing/" },
+    },
+    {
       name: "model-server-stands-alone",
       comment:
         "The demo's model is a separate program behind HTTP. It shares no code with the runtime but limits and errors' wording, so it can't know what the runtime expects.",

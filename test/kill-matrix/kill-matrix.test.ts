@@ -1,10 +1,10 @@
 // Kill the whole stack right after write n, for every n, and lose write n's reply with the process alive; recover; the same output, every recorded
 // call paid once. Double faults: again at write m of the recovery, some twenty pairs a scenario; MATRIX_SAMPLE=1 tries every pair.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { type Fate, fate } from "../../local/testing/mortal.ts";
 import { migrate } from "../../shared/adapters/store/migrate.ts";
 import { createRandom } from "../sim/random.ts";
 import { type TestDatabase, testDatabase } from "../support/database.ts";
-import { type Fate, fate } from "../support/mortal.ts";
 import { disturb, expectWhole } from "./matrix.ts";
 import { SCENARIOS } from "./scenarios.ts";
 import { AGENT } from "./world.ts";

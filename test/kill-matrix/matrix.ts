@@ -1,12 +1,12 @@
 // The matrix's rows: one run, disturbed right after write n (and a second time at write m of its recovery), recovered, and its books checked.
 import { setTimeout as wait } from "node:timers/promises";
+import { type Fate, fate } from "../../local/testing/mortal.ts";
 import { cancelRun, resumeRun } from "../../shared/engine/cancel-run.ts";
 import type { AgentDefinition } from "../../shared/ports/agents.ts";
 import type { Database } from "../../shared/ports/database.ts";
 import type { RunRow } from "../../shared/ports/store.ts";
 import { serving } from "../support/agents.ts";
 import { checkLog, dumpDatabase } from "../support/log-checker.ts";
-import { type Fate, fate } from "../support/mortal.ts";
 import { createStack, passTime, type Stack } from "../support/stack.ts";
 import { hurried } from "./hurry.ts";
 import { AGENT, type Scenario, type World, worldOf } from "./world.ts";

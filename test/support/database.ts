@@ -1,7 +1,8 @@
 // A migrated database for one test file, on the server that jest's globalSetup holds.
+
+import { createDatabase, dropDatabase, withDatabase } from "../../local/testing/database-server.ts";
 import { openUrl } from "../../shared/adapters/database/url.ts";
 import type { Database } from "../../shared/ports/database.ts";
-import { createDatabase, dropDatabase, withDatabase } from "./database-server.ts";
 
 export interface TestDatabase {
   readonly database: Database;

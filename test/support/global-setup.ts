@@ -1,5 +1,5 @@
 // Jest's globalSetup: the server and the template are there before the first test file. Workers inherit the environment.
-import { ensureTemplate, openTestServer } from "./database-server.ts";
+import { ensureTemplate, openTestServer } from "../../local/testing/database-server.ts";
 import { holdServer } from "./held-server.ts";
 
 export default async function setup(): Promise<void> {

@@ -1,5 +1,5 @@
-// One Postgres for all test files of a run: TEST_DATABASE_URL's, or an embedded one in .toren/test that concurrent runs share. Test files get databases of
-// their own, copied from a migrated template.
+// One Postgres for all test files of a run: TEST_DATABASE_URL's, or an embedded one in .toren/test of the working directory that concurrent runs share.
+// Who tests gets a database of its own, copied from a migrated template.
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
@@ -19,7 +19,7 @@ const nowSeconds = (): number => Math.floor(Date.now() / 1_000);
 /** The server, held open as long as the run lasts. Not durable: nothing in it outlives its test. */
 export async function openTestServer(): Promise<Database> {
   const url = process.env.TEST_DATABASE_URL;
-  return url === undefined ? openEmbedded(join(ROOT, ".toren/test"), { durable: false }) : openUrl(url);
+  return url ? openUrl(url) : openEmbedded(resolve(".toren/test"), { durable: false });
 }
 
 /** The same server with another database. */
