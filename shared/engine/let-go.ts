@@ -3,7 +3,8 @@ import type { RunEvent } from "../core/events.ts";
 import type { Outcome as Advanced } from "../core/workflow/schedule.ts";
 import type { Outcome, Wait } from "../ports/store.ts";
 import type { Worked } from "./deps.ts";
-import { nudge, nudgeAt } from "./hints.ts";
+import { nudge } from "./hints.ts";
+import { parkStream } from "./park-stream.ts";
 import type { TickWork } from "./tick-work.ts";
 
 /** Of timers, of waves' time-outs, and of steps that will be tried again, in milliseconds since 1970. */
@@ -19,11 +20,7 @@ export async function park(work: TickWork, outcome: Advanced & { type: "blocked"
     : outcome.steps.length > 0
       ? "retry"
       : "timer";
-  const wakeAt = times.length === 0 ? null : Math.min(...times);
-  const { status } = await work.writer.flush({ type: "park", absorbed: work.writer.absorbed, wait, wakeAt });
-  if (status === "running") return null;
-  if (wakeAt !== null) await nudgeAt(work.deps, work.hint, wakeAt, work.now());
-  return "parked";
+  return await parkStream(work, wait, times.length === 0 ? null : { at: Math.min(...times), now: work.now() });
 }
 
 /** Tasks of cut plans that no plan has claimed stop at their next step, until one does or the run ends. */

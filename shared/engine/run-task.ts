@@ -13,13 +13,14 @@ import { cutsByThisGeneration, stormProblem } from "./cut-storm.ts";
 import type { Circumstances, EngineDeps, Worked } from "./deps.ts";
 import { handOver, mustHandOver } from "./hand-over.ts";
 import { nudge, streamOf } from "./hints.ts";
+import { parkStream } from "./park-stream.ts";
 import { keepHeader } from "./request-headers.ts";
 import { isHeld, type Standing, standingAfter, standingOf } from "./standing.ts";
 import { createStreamWriter, giveUp, type StreamWriter } from "./stream-writer.ts";
 import { giveBack, leaveToNewer, readOrGiveBack, stepBack, takeStream } from "./take-stream.ts";
 import { absorbed } from "./task-facts.ts";
 import { askStep, toolStep } from "./task-steps.ts";
-import { checkOf, end, endCancelled, endFailed, park, type TaskHint, type TaskWork, taskWork } from "./task-work.ts";
+import { checkOf, end, endCancelled, endFailed, type TaskHint, type TaskWork, taskWork } from "./task-work.ts";
 
 /** Works on a task. Every outcome acknowledges the hint. @throws TorenError `database.unavailable`: the hint comes again. */
 export async function runTask(deps: EngineDeps, hint: TaskHint, at: Circumstances): Promise<Worked> {
@@ -122,7 +123,7 @@ async function refuseCut(
   if (cut.calls.length > 0 && !mayCut(log, fromSeq, generation)) {
     const request = cutRequest(log, cut, generation, cut.calls);
     if (request !== null) writer.buffer({ ...request });
-    const parked = await park({ deps, hint, writer }, "cut");
+    const parked = await parkStream({ deps, hint, writer }, "cut");
     if (parked !== null) return parked;
     await writer.flush({ type: "release", afterMs: 0 }); // a fact came: perhaps the decision
     await nudge(deps, [hint]);
@@ -149,7 +150,7 @@ async function loop(work: TaskWork, log: Recorded<TaskEvent>[], before: Standing
       work.record(heard.event);
     }
     if (isHeld(standing)) {
-      const parked = await park(work, "claim");
+      const parked = await parkStream(work, "claim");
       if (parked !== null) return parked;
       continue; // a fact came: perhaps the claim
     }
@@ -176,7 +177,7 @@ async function carryOut(work: TaskWork, action: Action): Promise<Worked | null> 
       work.record({ type: "InputRequested", text: action.text });
       return null; // messages that came meanwhile begin the next turn; else it waits
     case "wait":
-      return await park(work, "input");
+      return await parkStream(work, "input");
     case "complete": {
       const { result, truncated } = action;
       work.writer.buffer({ type: "TaskCompleted", result, ...(truncated ? { truncated } : {}) });

@@ -5,7 +5,13 @@ import { approvalKey, idempotencyKey } from "../core/task/state.ts";
 import type { ToolDefinition } from "../ports/agents.ts";
 import type { Worked } from "./deps.ts";
 import { streamOf } from "./hints.ts";
-import { park, type TaskWork } from "./task-work.ts";
+import { parkStream } from "./park-stream.ts";
+import type { TaskWork } from "./task-work.ts";
+
+interface Checked {
+  readonly tool: ToolDefinition;
+  readonly args: unknown;
+}
 
 export type Approval =
   | { readonly type: "granted" }
@@ -15,10 +21,11 @@ export type Approval =
 /** The key of the fact that decides: the first under it wins, whoever sends it. */
 export const decisionKey = (key: string): string => `decision:${key}`;
 
-export async function approvalOf(work: TaskWork, stepId: string, call: Call, tool: ToolDefinition): Promise<Approval> {
+/** `checked`: the tool, and the call's arguments as it has accepted them. */
+export async function approvalOf(work: TaskWork, stepId: string, call: Call, checked: Checked): Promise<Approval> {
   if (call.approval === null) {
-    if (!gated(tool, call)) return { type: "granted" };
-    await request(work, stepId, call, tool);
+    if (!gated(checked)) return { type: "granted" };
+    await request(work, stepId, call, checked.tool);
   }
   const decision = work.state.decisions.get(call.approval?.key ?? "");
   if (decision === undefined) return { type: "waiting" };
@@ -26,11 +33,9 @@ export async function approvalOf(work: TaskWork, stepId: string, call: Call, too
 }
 
 /** The author's function sees checked arguments. One that throws can't tell: a person is asked. */
-function gated(tool: ToolDefinition, call: Call): boolean {
-  const parsed = tool.parse(call.use.args);
-  if (!parsed.ok) return false;
+function gated({ tool, args }: Checked): boolean {
   try {
-    return tool.approval(parsed.args);
+    return tool.approval(args);
   } catch {
     return true;
   }
@@ -50,7 +55,7 @@ async function request(work: TaskWork, stepId: string, call: Call, tool: ToolDef
 export async function waitForApproval(work: TaskWork, waiting: readonly Call[]): Promise<Worked | null> {
   const { deps, writer, hint } = work;
   const times = waiting.flatMap((c) => (c.approval?.expiresAt == null ? [] : [c.approval.expiresAt]));
-  if (times.length === 0) return await park(work, "approval");
+  if (times.length === 0) return await parkStream(work, "approval");
   const now = await deps.store.streams.now();
   const expired = waiting.filter((c) => c.approval?.expiresAt != null && c.approval.expiresAt <= now);
   for (const { approval } of expired) {
@@ -65,5 +70,5 @@ export async function waitForApproval(work: TaskWork, waiting: readonly Call[]):
     await deps.store.streams.deliver(streamOf(hint), decisionKey(key), fact);
     writer.expect();
   }
-  return expired.length > 0 ? null : await park(work, "approval", Math.min(...times));
+  return expired.length > 0 ? null : await parkStream(work, "approval", { at: Math.min(...times), now });
 }

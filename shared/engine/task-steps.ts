@@ -25,13 +25,15 @@ import { toolFiles } from "./file-texts.ts";
 import { mustHandOver } from "./hand-over.ts";
 import { linkedTo } from "./linked-signal.ts";
 import { askModel, backoffMs } from "./model-call.ts";
+import { parkStream } from "./park-stream.ts";
 import { approvalOf, waitForApproval } from "./task-approvals.ts";
-import { park, type TaskWork } from "./task-work.ts";
+import type { TaskWork } from "./task-work.ts";
 import { callTool } from "./tool-call.ts";
 
 export async function askStep(work: TaskWork, action: Action & { type: "ask" }): Promise<Worked | null> {
   const { deps, writer, role, state } = work;
-  if (state.retryAt !== null && state.retryAt > writer.lease.now) return await park(work, "retry", state.retryAt); // nudged too early
+  if (state.retryAt !== null && state.retryAt > writer.lease.now)
+    return await parkStream(work, "retry", { at: state.retryAt, now: writer.lease.now }); // nudged too early
   for (let tries = 1; ; tries++) {
     work.record({
       type: "LlmCallStarted",
@@ -55,9 +57,10 @@ export async function askStep(work: TaskWork, action: Action & { type: "ask" }):
     }
     const waitMs = backoffMs(asked.failure, state.failures + 1, deps.random());
     if (tries >= MODEL_TRIES || waitMs > MODEL_WAIT_IN_PROCESS_MS) {
-      const retryAt = Math.ceil((await deps.store.streams.now()) + waitMs);
+      const now = await deps.store.streams.now();
+      const retryAt = Math.ceil(now + waitMs);
       work.record({ type: "LlmCallFailed", stepId: action.stepId, error, retryAt });
-      return await park(work, "retry", retryAt); // an outage costs no compute
+      return await parkStream(work, "retry", { at: retryAt, now }); // an outage costs no compute
     }
     work.record({ type: "LlmCallFailed", stepId: action.stepId, error });
     const wait = linkedTo(writer.interrupt, work.at.stop); // a worker that stops doesn't sleep on
@@ -88,7 +91,7 @@ export async function toolStep(work: TaskWork, action: Action & { type: "tools" 
       if (failure !== null) return await work.fail(failure);
       running.push({ call, tool: checked.tool, idempotencyKey: call.started.idempotencyKey });
     } else {
-      const approval = await approvalOf(work, stepId, call, checked.tool);
+      const approval = await approvalOf(work, stepId, call, checked);
       if (approval.type === "waiting") waiting.push(call);
       else if (approval.type === "denied") answer(call, callDenied(approval.by, approval.comment));
       else running.push({ call, tool: checked.tool, idempotencyKey: startCall(work, stepId, call, checked.tool) });
@@ -101,7 +104,10 @@ export async function toolStep(work: TaskWork, action: Action & { type: "tools" 
 }
 
 /** What keeps a call from being run: its answer is an error for the model, and no ToolCallStarted stands before it. */
-function checkCall(work: TaskWork, call: Call): { readonly refused: string } | { readonly tool: ToolDefinition } {
+function checkCall(
+  work: TaskWork,
+  call: Call,
+): { readonly refused: string } | { readonly tool: ToolDefinition; readonly args: unknown } {
   const { use } = call;
   const tool = work.role.tools.find((t) => t.name === use.name);
   if (call.place >= TOOL_CALLS_PER_ANSWER_MAX) return { refused: tooManyCalls(TOOL_CALLS_PER_ANSWER_MAX) };
@@ -115,7 +121,7 @@ function checkCall(work: TaskWork, call: Call): { readonly refused: string } | {
       ),
     };
   const parsed = tool.parse(use.args);
-  return parsed.ok ? { tool } : { refused: badArguments(parsed.message) };
+  return parsed.ok ? { tool, args: parsed.args } : { refused: badArguments(parsed.message) };
 }
 
 function startCall(work: TaskWork, stepId: string, call: Call, tool: ToolDefinition): string {

@@ -5,9 +5,9 @@ import { type OutputCheck, outputCheck } from "../core/task/output.ts";
 import { apply, type TaskState } from "../core/task/state.ts";
 import type { Deployed, RoleDefinition } from "../ports/agents.ts";
 import type { Hint } from "../ports/queue.ts";
-import type { Outcome, TaskSpec, Wait } from "../ports/store.ts";
+import type { Outcome, TaskSpec } from "../ports/store.ts";
 import type { Circumstances, EngineDeps, Worked } from "./deps.ts";
-import { nudge, nudgeAt } from "./hints.ts";
+import { nudge } from "./hints.ts";
 import type { StreamWriter } from "./stream-writer.ts";
 
 export type TaskHint = Hint & { readonly taskId: string };
@@ -59,18 +59,6 @@ export function checkOf(role: RoleDefinition): OutputCheck | null {
   const check = checks.get(role) ?? outputCheck(role.outputSchema);
   checks.set(role, check);
   return check;
-}
-
-/** Null: the park was refused, because a fact came that nobody has absorbed: go on (I10). */
-export async function park(
-  { deps, hint, writer }: Pick<TaskWork, "deps" | "hint" | "writer">,
-  wait: Wait,
-  wakeAt: number | null = null,
-): Promise<Worked | null> {
-  const { status } = await writer.flush({ type: "park", absorbed: writer.absorbed, wait, wakeAt });
-  if (status === "running") return null;
-  if (wakeAt !== null) await nudgeAt(deps, hint, wakeAt, writer.lease.now);
-  return "parked";
 }
 
 export async function end(deps: EngineDeps, hint: Hint, writer: StreamWriter, outcome: Outcome): Promise<Worked> {
