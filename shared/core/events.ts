@@ -2,7 +2,7 @@
 // The envelope (run, stream, seq, time) is kept apart from the payload. `inboxSeq` marks an event that absorbs a fact (I3).
 import * as z from "zod";
 import { ERRORS, type ErrorCode } from "./errors.ts";
-import { json, modelResponse, usage } from "./messages.ts";
+import { json, mediaPart, modelResponse, usage } from "./messages.ts";
 
 const seq = z.int().positive();
 const error = z.strictObject({
@@ -52,12 +52,16 @@ export const taskEvent = z.discriminatedUnion("type", [
     model: z.string(),
     purpose: z.literal("step"),
   }),
-  /** `usage` stands beside the response so that it stays readable when the response is a blob. */
+  /**
+   * `usage` and `cost` stand beside the response so that they stay readable when the response is a blob. `cost` is by the prices of the moment, in US
+   * dollars; left out: the model's price is unknown.
+   */
   z.strictObject({
     type: z.literal("LlmCallCompleted"),
     stepId: z.string(),
     response: modelResponse.omit({ usage: true }),
     usage,
+    cost: z.strictObject({ usd: z.number().nonnegative(), simulated: z.boolean() }).optional(),
   }),
   /** `retryAt`: the task parks until then and asks again (milliseconds since 1970, by the database's clock). */
   z.strictObject({ type: z.literal("LlmCallFailed"), stepId: z.string(), error, retryAt: z.int().optional() }),
@@ -78,6 +82,8 @@ export const taskEvent = z.discriminatedUnion("type", [
     toolUseId: z.string(),
     result: json,
     isError: z.boolean(),
+    /** Files that the tool showed to the model. */
+    media: z.array(mediaPart).optional(),
   }),
   /** A call waits for a person. `key` binds the decision to tool, arguments and how-manieth such call it is; `expiresAt`: denied by then. */
   z.strictObject({

@@ -22,14 +22,26 @@ export const opaquePart = z.strictObject({ type: z.literal("opaque"), provider: 
 export const assistantPart = z.discriminatedUnion("type", [textPart, toolUsePart, opaquePart]);
 export type AssistantPart = z.infer<typeof assistantPart>;
 
+/** A file that a model looks at itself. Its content travels only with a request: `fileId` is made from name and content, so a digest of this is one of that. */
+export const mediaPart = z.strictObject({
+  type: z.literal("media"),
+  kind: z.enum(["image", "pdf"]),
+  fileId: z.string(),
+  mediaType: z.string(),
+  name: z.string(),
+});
+export type MediaPart = z.infer<typeof mediaPart>;
+
 export interface ToolResultPart {
   readonly type: "toolResult";
   readonly toolUseId: string;
   readonly text: string;
   readonly isError: boolean;
+  /** What the tool showed beside its text; left out when nothing. */
+  readonly media?: readonly MediaPart[];
 }
 
-export type UserPart = { readonly type: "text"; readonly text: string } | ToolResultPart;
+export type UserPart = { readonly type: "text"; readonly text: string } | ToolResultPart | MediaPart;
 export type Message =
   | { readonly role: "user"; readonly content: readonly UserPart[] }
   | { readonly role: "assistant"; readonly content: readonly AssistantPart[] };

@@ -1,16 +1,7 @@
 // What a run's model calls came to: usage, cost, and the receipt of what was replayed instead of paid (I5). A fold of call events, response-free.
+import { NANO_PER_USD, usdOf } from "./cost.ts";
 import { type RawEvent, TERMINAL } from "./events.ts";
 import { addUsage, NO_USAGE, totalTokens, type Usage } from "./messages.ts";
-
-/** US dollars per million tokens. */
-export interface Rates {
-  readonly input: number;
-  readonly cacheRead: number;
-  readonly cacheWrite: number;
-  readonly output: number;
-  readonly simulated: boolean;
-}
-export type PriceOf = (model: string) => Rates | null;
 
 export interface Receipt {
   /** Answers on record, each paid once. */
@@ -38,17 +29,15 @@ export interface Accounts extends Cost {
   readonly receipt: Receipt;
 }
 
-const MILLION = 1_000_000;
-const usd = (u: Usage, r: Rates): number =>
-  (u.input * r.input + u.cacheRead * r.cacheRead + u.cacheWrite * r.cacheWrite + u.output * r.output) / MILLION;
-
 const NOTHING: Accounts = {
   usage: NO_USAGE,
   costUsd: 0,
   simulated: false,
   receipt: { modelCalls: 0, replayed: 0, repaid: 0, unanswered: 0, savedTokens: 0, savedUsd: 0 },
 };
-const plus = (a: number | null, b: number | null): number | null => (a === null || b === null ? null : a + b);
+/** In whole billionths, so that a thousand cents are ten dollars. */
+const plus = (a: number | null, b: number | null): number | null =>
+  a === null || b === null ? null : usdOf(Math.round(a * NANO_PER_USD) + Math.round(b * NANO_PER_USD));
 
 export function addAccounts(a: Accounts, b: Accounts): Accounts {
   const [r, s] = [a.receipt, b.receipt];
@@ -76,31 +65,31 @@ interface Answer {
 }
 
 /** The accounts of one stream, from its raw events in order. */
-export function accountsOf(events: readonly RawEvent[], priceOf: PriceOf): Accounts {
+export function accountsOf(events: readonly RawEvent[]): Accounts {
   let effective: Answer[] = [];
   let accounts = NOTHING;
-  let asked: { stepId: string; digest: string; model: string } | null = null;
+  let asked: { stepId: string; digest: string } | null = null;
   let starts = 0;
   const paid = new Set<string>();
   for (const { type, payload, seq } of events) {
     if (type === "LlmCallStarted") {
       if (asked !== null) accounts = addAccounts(accounts, count({ unanswered: 1 })); // the one before never ended
-      asked = { stepId: String(payload.stepId), digest: String(payload.requestDigest), model: String(payload.model) };
+      asked = { stepId: String(payload.stepId), digest: String(payload.requestDigest) };
     } else if (type === "LlmCallFailed" || (TERMINAL.has(type) && asked !== null)) {
       asked = null; // a task that ends with a question open was cancelled, or died too often
       accounts = addAccounts(accounts, count({ unanswered: 1 }));
     } else if (type === "LlmCallCompleted" && asked !== null) {
       const usage = payload.usage as Usage;
-      const rates = priceOf(asked.model);
-      const cost = rates === null ? null : usd(usage, rates);
+      const cost = payload.cost as { usd: number; simulated: boolean } | undefined;
+      const usd = cost?.usd ?? null;
       const place = `${asked.stepId} ${asked.digest}`;
       const again = paid.has(place);
       paid.add(place);
-      effective.push({ seq, usage, usd: cost });
+      effective.push({ seq, usage, usd });
       accounts = addAccounts(accounts, {
         usage,
-        costUsd: cost,
-        simulated: rates?.simulated ?? false,
+        costUsd: usd,
+        simulated: cost?.simulated ?? false,
         receipt: { ...NOTHING.receipt, modelCalls: 1, repaid: again ? 1 : 0 },
       });
       asked = null;

@@ -48,7 +48,7 @@ export interface RunView extends Accounts {
   readonly reason: string | null;
 }
 
-type ReadDeps = Pick<EngineDeps, "store" | "models">;
+type ReadDeps = Pick<EngineDeps, "store">;
 
 export async function readRun(
   deps: ReadDeps,
@@ -66,7 +66,7 @@ export async function readRun(
   const events = Map.groupBy(calls, (c) => c.streamId);
   const view = (s: StreamRow): TaskView => {
     const own: RawEvent[] = (events.get(s.streamId) ?? []).map((c) => c.event);
-    const accounts = accountsOf(own, (model) => deps.models.price(model));
+    const accounts = accountsOf(own);
     return {
       ...accounts,
       taskId: s.streamId.slice("task:".length),

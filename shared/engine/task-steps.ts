@@ -1,4 +1,5 @@
 // The two kinds of step a task takes: asking the model, and running the tools that it called for. Both answer null to go on with the loop.
+import { costOf } from "../core/cost.ts";
 import type { ErrorInfo } from "../core/errors.ts";
 import type { Json } from "../core/json.ts";
 import {
@@ -47,7 +48,9 @@ export async function askStep(work: TaskWork, action: Action & { type: "ask" }):
     if (asked.type === "interrupted") return null;
     if (asked.type === "answered") {
       const { usage, ...response } = normalise(asked.response, state.usedIds);
-      work.record({ type: "LlmCallCompleted", stepId: action.stepId, response, usage });
+      const price = deps.models.facts(role.model).price;
+      const cost = price === null ? {} : { cost: { usd: costOf(usage, price), simulated: price.simulated } };
+      work.record({ type: "LlmCallCompleted", stepId: action.stepId, response, usage, ...cost });
       return null; // flushed with what comes next: its tools' starts, or the end
     }
     const { error, retryable } = asked.failure;

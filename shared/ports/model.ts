@@ -1,4 +1,4 @@
-// A model behind a provider. Adapters: adapters/model/{openai,mock}. Their own retries are off: the engine's policy is the only one.
+// A model behind a provider. Adapters: adapters/model. Their own retries are off: the engine's policy is the only one.
 import type { ErrorInfo } from "../core/errors.ts";
 import type { ModelRequest, ModelResponse, Usage } from "../core/messages.ts";
 
@@ -13,9 +13,30 @@ export type ModelAnswer =
   | { readonly ok: true; readonly response: ModelResponse }
   | { readonly ok: false; readonly failure: ModelFailure };
 
+/** What one call may need of the world, beside its request. */
+export interface AskContext {
+  /** The content of a file that the request shows (MediaPart); null: it is gone. */
+  media(fileId: string): Promise<Uint8Array | null>;
+  /** What comes in while the answer is made, for whoever watches; never recorded. Must not throw. Left out: nobody watches. */
+  onDelta?(delta: Delta): void;
+  /** Awaited once, when the provider has named a call that can be fetched later. Only called where `Model.reattaches`. */
+  onAccepted?(ref: string): Promise<void>;
+  /** A ref that was accepted earlier, by a worker that died: the call is fetched, not sent again. */
+  readonly reattach?: string;
+}
+export type Delta =
+  | { readonly type: "text" | "reasoning"; readonly text: string }
+  /** What came so far is void: the call is tried anew. */
+  | { readonly type: "restart" };
+
 export interface Model {
-  /** Asks once. Never rejects, but for a bug; an abort answers as a retryable failure. */
-  ask(request: ModelRequest, signal: AbortSignal): Promise<ModelAnswer>;
+  /** A call that began can be fetched by another worker, so a worker's death pays it once. Left out: it is sent again. */
+  readonly reattaches?: boolean;
+  /**
+   * Asks once. Never rejects, but for a bug; an abort answers as a retryable failure. Parts of the history that this model can't take (another provider's
+   * reasoning, media it doesn't see) are left out or said in words: a request is always legal.
+   */
+  ask(request: ModelRequest, signal: AbortSignal, context?: AskContext): Promise<ModelAnswer>;
 }
 
 /** US dollars per million tokens; `simulated` prices are shown as such. */
@@ -27,13 +48,24 @@ export interface Price {
   readonly simulated: boolean;
 }
 
+/** What is known of a model. Null: unknown, and shown as unknown, never as zero. */
+export interface ModelFacts {
+  readonly price: Price | null;
+  /** Tokens of request and answer together; null: no bound is known, nothing is compacted. */
+  readonly contextWindow: number | null;
+  /** Tokens of one answer at most. */
+  readonly maxOutput: number | null;
+  readonly images: boolean;
+  readonly pdf: boolean;
+}
+
 export interface Models {
   /** The model under `provider/name`, or what is wrong with the name or its settings (`model.unknown`, `model.auth`). Loads a provider's SDK at first use. */
   resolve(
     name: string,
   ): Promise<{ readonly ok: true; readonly model: Model } | { readonly ok: false; readonly error: ErrorInfo }>;
-  /** Null: unknown, and shown as unknown, never as zero. */
-  price(name: string): Price | null;
+  /** From the dated table; what an agent's author says about the model goes before it (core/model-settings.ts). */
+  facts(name: string): ModelFacts;
 }
 
 export type { Usage };

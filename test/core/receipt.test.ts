@@ -1,12 +1,12 @@
 // The books of a run: what was used, what it cost, what a resume didn't pay again (I5).
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
+import { costOf, type Rates } from "../../shared/core/cost.ts";
 import type { RawEvent } from "../../shared/core/events.ts";
 import type { Usage } from "../../shared/core/messages.ts";
-import { accountsOf, addAccounts, type PriceOf, type Rates, totalAccounts } from "../../shared/core/receipt.ts";
+import { accountsOf, addAccounts, totalAccounts } from "../../shared/core/receipt.ts";
 
 const RATES: Rates = { input: 2.5, cacheRead: 0.25, cacheWrite: 3, output: 10, simulated: false };
-const priced: PriceOf = (model) => (model === "openai/known" ? RATES : null);
 const spent: Usage = { input: 1_000, cacheRead: 2_000, cacheWrite: 500, output: 300, reasoning: 200 };
 /** (1000 × 2.5 + 2000 × 0.25 + 500 × 3 + 300 × 10) / 1,000,000: reasoning is a part of output. */
 const COST = 0.0075;
@@ -28,7 +28,13 @@ function log(words: string, model = "openai/known"): RawEvent[] {
         });
       case "answer":
         step++;
-        return event("LlmCallCompleted", { stepId: "as asked", usage: spent });
+        return event("LlmCallCompleted", {
+          stepId: "as asked",
+          usage: spent,
+          ...(model === "openai/unknown"
+            ? {}
+            : { cost: { usd: costOf(spent, RATES), simulated: model.startsWith("mock/") } }),
+        });
       case "failed":
         return event("LlmCallFailed");
       case "cut":
@@ -44,11 +50,11 @@ function log(words: string, model = "openai/known"): RawEvent[] {
     }
   });
 }
-const receipt = (words: string, priceOf = priced) => accountsOf(log(words), priceOf).receipt;
+const receipt = (words: string, model?: string) => accountsOf(log(words, model)).receipt;
 
 describe("usage and cost", () => {
   test("are the sum over answers, to the cent", () => {
-    const accounts = accountsOf(log("start ask answer ask answer ask answer done"), priced);
+    const accounts = accountsOf(log("start ask answer ask answer ask answer done"));
     expect(accounts.usage).toEqual({ input: 3_000, cacheRead: 6_000, cacheWrite: 1_500, output: 900, reasoning: 600 });
     expect(accounts.costUsd).toBeCloseTo(3 * COST, 12);
     expect(accounts.simulated).toBe(false);
@@ -63,23 +69,23 @@ describe("usage and cost", () => {
   });
 
   test("an unknown price is null, never 0, and stays null in every sum", () => {
-    const unknown = accountsOf(log("start ask answer", "openai/unknown"), priced);
+    const unknown = accountsOf(log("start ask answer", "openai/unknown"));
     expect(unknown.costUsd).toBeNull();
     expect(unknown.usage).toEqual(spent);
-    expect(addAccounts(unknown, accountsOf(log("start ask answer"), priced)).costUsd).toBeNull();
+    expect(addAccounts(unknown, accountsOf(log("start ask answer"))).costUsd).toBeNull();
     expect(totalAccounts([unknown, unknown]).costUsd).toBeNull();
-    expect(accountsOf(log("start ask answer start", "openai/unknown"), priced).receipt.savedUsd).toBeNull();
+    expect(accountsOf(log("start ask answer start", "openai/unknown")).receipt.savedUsd).toBeNull();
   });
 
   test("a model that was never answered costs nothing, whatever its price", () => {
-    expect(accountsOf(log("start ask failed", "openai/unknown"), priced).costUsd).toBe(0);
+    expect(accountsOf(log("start ask failed", "openai/unknown")).costUsd).toBe(0);
     expect(totalAccounts([]).costUsd).toBe(0);
   });
 
   test("made-up prices are marked, in sums too", () => {
-    const mock = accountsOf(log("start ask answer", "mock/script"), () => ({ ...RATES, simulated: true }));
+    const mock = accountsOf(log("start ask answer", "mock/script"));
     expect(mock.simulated).toBe(true);
-    expect(addAccounts(mock, accountsOf(log("start ask answer"), priced)).simulated).toBe(true);
+    expect(addAccounts(mock, accountsOf(log("start ask answer"))).simulated).toBe(true);
   });
 });
 
@@ -134,7 +140,7 @@ describe("the receipt", () => {
     const logs = fc.array(fc.constantFrom("start ask answer", "start ask failed ask answer start", "start ask"));
     fc.assert(
       fc.property(logs, logs, (a, b) => {
-        const accounts = (all: string[]) => all.map((words) => accountsOf(log(words), priced));
+        const accounts = (all: string[]) => all.map((words) => accountsOf(log(words)));
         const whole = totalAccounts(accounts([...a, ...b]));
         const parts = addAccounts(totalAccounts(accounts(a)), totalAccounts(accounts(b)));
         expect(parts.receipt.modelCalls).toBe(whole.receipt.modelCalls);

@@ -1,4 +1,5 @@
 // One worker process: the engine over its own connection, its own leases, and code of some edition. It dies when the world says so.
+import { factsOf } from "../../shared/adapters/model/table.ts";
 import { LEASE_MS } from "../../shared/core/limits.ts";
 import type { EngineDeps } from "../../shared/engine/deps.ts";
 import { createLeaseKeeper, type LeaseKeeper } from "../../shared/engine/lease-keeper.ts";
@@ -49,7 +50,7 @@ export function createWorker(world: Surroundings, owner: string, edition: number
   const deps: EngineDeps = {
     store,
     queue: queue.portFor(owner),
-    models: { resolve: async () => ({ ok: true, model }), price: () => null },
+    models: { resolve: async () => ({ ok: true, model }), facts: factsOf },
     agents: agentsOf(program, () => worker.edition, owner, outside),
     files: {
       add: async () => unused(),

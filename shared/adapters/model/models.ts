@@ -1,8 +1,8 @@
 // From a role's `provider/name` to something that can be asked. A provider's SDK is loaded when it is first used: it costs start-up time otherwise.
 import { closest } from "../../core/closest.ts";
 import type { ErrorInfo } from "../../core/errors.ts";
-import type { Model, Models, Price } from "../../ports/model.ts";
-import { priceOf } from "./prices.ts";
+import type { Model, Models } from "../../ports/model.ts";
+import { factsOf } from "./table.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -60,6 +60,6 @@ export function createModels({ env, scripted = {} }: ModelsOptions): Models {
       loaded.set(name, found);
       return { ok: true, model: await found };
     },
-    price: (name): Price | null => priceOf(name),
+    facts: factsOf,
   };
 }

@@ -1,8 +1,8 @@
 // From `provider/name` to a model, or to what is wrong with the name or the settings.
 import { describe, expect, test } from "@jest/globals";
 import { createModels } from "../../../shared/adapters/model/models.ts";
-import { DEMO_MODEL, priceOf } from "../../../shared/adapters/model/prices.ts";
 import { createScriptedModel } from "../../../shared/adapters/model/script.ts";
+import { DEMO_MODEL } from "../../../shared/adapters/model/table.ts";
 import { chatServer, completion } from "./chat-server.ts";
 
 const problem = async (name: string, env = {}) => {
@@ -82,9 +82,9 @@ describe("scripted models", () => {
 describe("prices", () => {
   test("an unknown one is null; made-up ones are marked", () => {
     const models = createModels({ env: {} });
-    expect(models.price("openai/gpt-99")).toBeNull();
-    expect(models.price("openai/constructor")).toBeNull();
-    expect(models.price(`openai/${DEMO_MODEL}`)?.simulated).toBe(true);
-    expect(priceOf("mock/anything")?.simulated).toBe(true);
+    expect(models.facts("openai/gpt-99").price).toBeNull();
+    expect(models.facts("openai/constructor").price).toBeNull();
+    expect(models.facts(`openai/${DEMO_MODEL}`).price?.simulated).toBe(true);
+    expect(models.facts("mock/anything").price?.simulated).toBe(true);
   });
 });

@@ -1,0 +1,26 @@
+// What a model call costs. Kept in whole billionths of a dollar where it is added up: the cheapest token costs some fifty of them, and floats drift.
+import type { Usage } from "./messages.ts";
+
+/** US dollars per million tokens. */
+export interface Rates {
+  readonly input: number;
+  readonly cacheRead: number;
+  readonly cacheWrite: number;
+  readonly output: number;
+  /** Made up: of scripted and rule-based models. */
+  readonly simulated: boolean;
+}
+
+const MILLION = 1_000_000;
+export const NANO_PER_USD = 1_000_000_000;
+
+/** US dollars, exact to a billionth. `reasoning` is a part of `output`. */
+export const costOf = (u: Usage, r: Rates): number =>
+  Math.round(
+    ((u.input * r.input + u.cacheRead * r.cacheRead + u.cacheWrite * r.cacheWrite + u.output * r.output) / MILLION) *
+      NANO_PER_USD,
+  ) / NANO_PER_USD;
+
+/** Billionths of a dollar, rounded up. */
+export const nanoUsd = (usd: number): number => Math.ceil(usd * NANO_PER_USD - 1e-6);
+export const usdOf = (nano: number): number => nano / NANO_PER_USD;
