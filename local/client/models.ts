@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { modelRefusal } from "../../shared/adapters/model/models.ts";
-import { DEMO_MODEL } from "../../shared/adapters/model/prices.ts";
+import { DEMO_MODEL } from "../../shared/adapters/model/table.ts";
 import { TorenError } from "../../shared/core/errors.ts";
 import { UsageError } from "./usage-error.ts";
 
