@@ -50,6 +50,8 @@ export const worker: RoleDefinition = {
   maxTokens: 1_000,
   maxSteps: 1_000_000,
   totalTokens: null,
+  maxCostUsd: null,
+  contextWindow: null,
   outputSchema: null,
   onUnknownOutcome: "retry",
   approvalTimeoutMs: null,

@@ -5,7 +5,8 @@ import type { TaskEvent } from "../shared/core/events.ts";
 import type { Json } from "../shared/core/json.ts";
 import { headerOf } from "../shared/core/task/header.ts";
 import { normalise } from "../shared/core/task/history.ts";
-import { nextAction } from "../shared/core/task/loop.ts";
+import { NO_BUDGET } from "../shared/core/task/ledger.ts";
+import { type Caps, nextAction } from "../shared/core/task/loop.ts";
 import { apply, idempotencyKey, initialState } from "../shared/core/task/state.ts";
 import type { Circumstances } from "../shared/engine/deps.ts";
 import { runTask } from "../shared/engine/run-task.ts";
@@ -18,6 +19,13 @@ import { createEngine, type Engine } from "./stack.ts";
 /** More steps than any figure takes: the task never ends by itself. */
 const ENDLESS = 1_000_000;
 const TASK = "w0t0";
+const caps: Caps = {
+  maxSteps: worker.maxSteps,
+  budget: NO_BUDGET,
+  runBudget: NO_BUDGET,
+  rates: null,
+  contextWindow: null,
+};
 
 /** A task, and an engine that works on nothing else. */
 export interface LongTask {
@@ -142,13 +150,13 @@ function logOf(runId: string, steps: number): TaskEvent[] {
   };
   record({ type: "TaskStarted", attempt: 1, specDigest: header.digest, parts: { ...header.parts } });
   while (state.steps < steps) {
-    const asks = nextAction(state, { maxSteps: worker.maxSteps, totalTokens: null });
+    const asks = nextAction(state, caps);
     if (asks.type !== "ask") throw new Error(`the bench's task wants to ${asks.type}`);
     const { stepId } = asks;
     record({ type: "LlmCallStarted", stepId, requestDigest: asks.digest, model: worker.model, purpose: "step" });
     const { usage, ...response } = normalise(answer(asks.request), state.usedIds);
     record({ type: "LlmCallCompleted", stepId, response, usage });
-    const calls = nextAction(state, { maxSteps: worker.maxSteps, totalTokens: null });
+    const calls = nextAction(state, caps);
     if (calls.type !== "tools") throw new Error(`the bench's task wants to ${calls.type}`);
     for (const { use } of calls.calls) {
       const tool = worker.tools[0];

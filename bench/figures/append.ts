@@ -40,7 +40,7 @@ export async function appender(database: Database): Promise<() => Promise<void>>
   let { head } = lease;
   return async () => {
     const appended = await streams.append({ lease, head, events: EVENTS, next: { type: "run" }, progress: true });
-    if (appended.type === "conflict") throw new Error("somebody else writes the bench's stream");
+    if (appended.type !== "ok") throw new Error("somebody else writes the bench's stream");
     ({ head } = appended);
   };
 }

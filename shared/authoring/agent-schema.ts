@@ -51,6 +51,8 @@ export const roleShape = {
   maxTokens: count.optional(),
   maxSteps: count.optional(),
   totalTokens: count.optional(),
+  maxCostUsd: z.number().positive().optional(),
+  contextWindow: count.optional(),
   onUnknownOutcome: z.enum(["retry", "fail"]).optional(),
   approvalTimeout: duration.optional(),
 };

@@ -121,6 +121,8 @@ function defineRole(
     maxTokens: config.maxTokens ?? MAX_TOKENS_DEFAULT,
     maxSteps: config.maxSteps ?? MAX_STEPS_DEFAULT,
     totalTokens: config.totalTokens ?? null,
+    maxCostUsd: config.maxCostUsd ?? null,
+    contextWindow: config.contextWindow ?? null,
     outputSchema: outputSchema ?? null,
     onUnknownOutcome: config.onUnknownOutcome ?? "retry",
     approvalTimeoutMs: config.approvalTimeout ?? null,

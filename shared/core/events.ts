@@ -45,12 +45,17 @@ export const taskEvent = z.discriminatedUnion("type", [
     specDigest: z.string(),
     parts: z.record(z.string(), z.string()),
   }),
+  /**
+   * A question is about to be sent. `summary`: one about the conversation itself, for its compaction. `reserve`: what was set aside for it where a budget
+   * is set, input estimated high and the whole of maxTokens; `usd` only where dollars are capped.
+   */
   z.strictObject({
     type: z.literal("LlmCallStarted"),
     stepId: z.string(),
     requestDigest: z.string(),
     model: z.string(),
-    purpose: z.literal("step"),
+    purpose: z.enum(["step", "summary"]),
+    reserve: z.strictObject({ tokens: z.int().nonnegative(), usd: z.number().nonnegative().optional() }).optional(),
   }),
   /**
    * `usage` and `cost` stand beside the response so that they stay readable when the response is a blob. `cost` is by the prices of the moment, in US
@@ -85,6 +90,10 @@ export const taskEvent = z.discriminatedUnion("type", [
     /** Files that the tool showed to the model. */
     media: z.array(mediaPart).optional(),
   }),
+  /** From here on requests hold a short text in place of these results; the log keeps them whole. */
+  z.strictObject({ type: z.literal("ToolResultsElided"), toolUseIds: z.array(z.string()).min(1) }),
+  /** From here on requests begin with this summary in place of the first `folded` messages of the conversation. */
+  z.strictObject({ type: z.literal("ContextCompacted"), folded: z.int().positive(), summary: z.string().min(1) }),
   /** A call waits for a person. `key` binds the decision to tool, arguments and how-manieth such call it is; `expiresAt`: denied by then. */
   z.strictObject({
     type: z.literal("ApprovalRequested"),

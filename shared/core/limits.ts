@@ -132,6 +132,24 @@ export const BUNDLE_KEEP_MS = 7 * 24 * 60 * 60_000;
 export const RELOAD_DEBOUNCE_MS = 100;
 /** As the providers' own clients have it: a long answer without streaming takes minutes. */
 export const MODEL_TIMEOUT_MS = 10 * 60_000;
+/** A provider's host that takes no connection by then is away: a new try finds another address. */
+export const MODEL_CONNECT_MS = 10_000;
+/** Of a page that came instead of a provider's answer, for its error message. */
+export const MODEL_ERROR_PAGE_CHARS = 300;
+/** Bedrock takes 3.75 MB, which is 5 MiB in base64 at the models behind it. */
+export const BEDROCK_IMAGE_MAX_BYTES = 3_750_000;
+/** Bedrock's own for documents; its newer models take PDFs as large as a request may be. */
+export const BEDROCK_PDF_MAX_BYTES = 4_500_000;
+/** Bedrock's own, of one request. */
+export const BEDROCK_PDFS_MAX = 5;
+/** Bedrock's own, of one message; models differ in what they take of a whole request, and more than twenty must be smaller pictures. */
+export const BEDROCK_FILES_MAX = 20;
+/** A request to Claude on Bedrock has 20 MB at most. In base64 these are 16, which leaves 4 for words. */
+export const BEDROCK_FILES_MAX_BYTES = 12_000_000;
+/** Bedrock's own, of one request. */
+export const BEDROCK_CACHE_MARKS_MAX = 4;
+/** Bedrock's own. */
+export const BEDROCK_DOCUMENT_NAME_CHARS = 200;
 /** Tries of one model call in a row within one worker; past them the task parks until the next one. */
 export const MODEL_TRIES = 6;
 /** A longer wait than this parks the task: an outage holds no worker. */
@@ -148,6 +166,39 @@ export const MODEL_RETRY_AFTER_MAX_MS = 10 * 60_000;
 export const STEP_RESERVE_MS = 60_000;
 /** A provider that pauses a turn (`pause`) is asked to go on this often in a row. */
 export const PAUSES_MAX = 10;
+
+/** A task whose call doesn't fit beside what others have reserved looks again after this time: a usual call has ended by then. */
+export const BUDGET_WAIT_MS = 2_000;
+/** UTF-8 bytes that are counted as one token where nobody has counted: English takes four, code and other languages fewer. */
+export const BYTES_PER_TOKEN = 3;
+/** Tokens that an image or a PDF is taken for: what the dearest providers count for a large image. */
+export const MEDIA_TOKENS = 5_000;
+/** Of a context window, past which old results of tools are left out. */
+export const ELIDE_AT_PERCENT = 50;
+/** Of the window, that this must free: it breaks the provider's cache, which has to be worth it. */
+export const ELIDE_MIN_FREED_PERCENT = 10;
+/** A shorter result takes less room than it costs to leave it out. */
+export const ELIDE_MIN_CHARS = 500;
+/** What the model is working with just now stays as it is. */
+export const RECENT_RESULTS_KEPT = 3;
+/** Of the window, past which the older part of a conversation becomes a summary: the answer and the summary's request must still fit. */
+export const FOLD_AT_PERCENT = 78;
+/** Of the window, past which the recent messages are folded too: the next answer would have no room. */
+export const WINDOW_FULL_AT_PERCENT = 95;
+/** Three exchanges: a model that loses its last steps repeats them. */
+export const RECENT_MESSAGES_KEPT = 6;
+/** Of a summary. */
+export const SUMMARY_TOKENS_MAX = 2_048;
+/** Of the window, where that is less: a summary must be far smaller than what it replaces. */
+export const SUMMARY_WINDOW_PERCENT = 12;
+/** Below this a summary says nothing. */
+export const SUMMARY_TOKENS_MIN = 64;
+/** A provider that says "too long" knows better than the estimate: the window is taken for so much of what was sent. */
+export const WINDOW_SHRINKS_TO_PERCENT = 75;
+/** Calls for the summary of what is too long to be read at once: a hundred windows of text. */
+export const COMPACTION_PARTS_MAX = 100;
+/** A window that leaves less for a part can't be used. */
+export const PART_BYTES_MIN = 256;
 
 /** Digests of request headers that a worker remembers as kept: a role of one version of an agent has one. */
 export const REMEMBERED_HEADERS = 1_000;
@@ -278,6 +329,11 @@ relation(GUARDIAN_BACKOFF_MS < LEASE_MS, "the guardian looks again within a leas
 relation(PAYLOAD_INLINE_BYTES < PAYLOAD_MAX_BYTES, "inline payloads are the small ones");
 relation(VISIBILITY_MS > LEASE_MS, "a message outlives the lease of its first reader");
 relation(DRAIN_MS < LEASE_MS, "a worker has stopped before its leases run out");
+relation(
+  ELIDE_AT_PERCENT < FOLD_AT_PERCENT && FOLD_AT_PERCENT < WINDOW_FULL_AT_PERCENT,
+  "the cheaper way to make room comes first",
+);
+relation(FOLD_AT_PERCENT + SUMMARY_WINDOW_PERCENT < 100, "a summary's answer fits beside what it is of");
 relation(QUEUE_BATCH_MESSAGES <= 10, "SQS hands out ten messages at most");
 relation(QUEUE_DELAY_MAX_MS <= 15 * 60_000, "SQS delays by 15 minutes at most");
 relation(TASK_INVOCATION_MS <= 15 * 60_000, "Lambda runs for 15 minutes at most");

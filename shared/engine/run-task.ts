@@ -4,23 +4,25 @@ import type { ErrorInfo } from "../core/errors.ts";
 import { inboxCursor, parseTaskEvents, type Recorded, type TaskEvent } from "../core/events.ts";
 import { DEFER_MS } from "../core/limits.ts";
 import { headerOf } from "../core/task/header.ts";
-import { type Action, nextAction } from "../core/task/loop.ts";
+import { type Action, type Caps, nextAction } from "../core/task/loop.ts";
 import { type Replayed, replay } from "../core/task/replay.ts";
 import type { Deployed } from "../ports/agents.ts";
 import type { Lease, TaskSpec } from "../ports/store.ts";
+import { askStep } from "./ask-step.ts";
 import { cutRequest, isCutAsked, mayCut } from "./cut-request.ts";
 import { cutsByThisGeneration, stormProblem } from "./cut-storm.ts";
 import type { Circumstances, EngineDeps, Worked } from "./deps.ts";
 import { handOver, mustHandOver } from "./hand-over.ts";
 import { nudge, streamOf } from "./hints.ts";
+import { factsOf } from "./model-facts.ts";
 import { parkStream } from "./park-stream.ts";
 import { keepHeader } from "./request-headers.ts";
 import { isHeld, type Standing, standingAfter, standingOf } from "./standing.ts";
 import { createStreamWriter, giveUp, type StreamWriter } from "./stream-writer.ts";
 import { giveBack, leaveToNewer, readOrGiveBack, stepBack, takeStream } from "./take-stream.ts";
 import { absorbed } from "./task-facts.ts";
-import { askStep, toolStep } from "./task-steps.ts";
-import { checkOf, end, endCancelled, endFailed, type TaskHint, type TaskWork, taskWork } from "./task-work.ts";
+import { toolStep } from "./task-steps.ts";
+import { checkOf, endCancelled, ended, endFailed, type TaskHint, type TaskWork, taskWork } from "./task-work.ts";
 
 /** Works on a task. Every outcome acknowledges the hint. @throws TorenError `database.unavailable`: the hint comes again. */
 export async function runTask(deps: EngineDeps, hint: TaskHint, at: Circumstances): Promise<Worked> {
@@ -141,6 +143,13 @@ async function loop(work: TaskWork, log: Recorded<TaskEvent>[], before: Standing
   const attempt = log.filter((e) => e.type === "TaskStarted").length + 1;
   let standing = before;
   let announced = false;
+  const caps: Caps = {
+    maxSteps: role.maxSteps,
+    budget: { totalTokens: role.totalTokens, maxCostUsd: role.maxCostUsd },
+    runBudget: spec.budget,
+    rates: work.rates,
+    contextWindow: factsOf(work.deps, work.deployed, role).contextWindow,
+  };
   for (;;) {
     if (spec.session) writer.expect(); // somebody may want to steer: one small read a step
     for (const item of await writer.facts()) {
@@ -154,7 +163,7 @@ async function loop(work: TaskWork, log: Recorded<TaskEvent>[], before: Standing
       if (parked !== null) return parked;
       continue; // a fact came: perhaps the claim
     }
-    const action = nextAction(state, { maxSteps: role.maxSteps, totalTokens: role.totalTokens });
+    const action = nextAction(state, caps);
     if ((action.type === "ask" || action.type === "tools") && mustHandOver(work)) return await handOver(work);
     if (!announced && action.type !== "wait") {
       await keepHeader(work.deps.store.tasks, work.hint.agent, header);
@@ -173,19 +182,32 @@ async function carryOut(work: TaskWork, action: Action): Promise<Worked | null> 
       return await askStep(work, action);
     case "tools":
       return await toolStep(work, action);
+    case "record":
+      work.record(action.event);
+      return null;
     case "show":
       work.record({ type: "InputRequested", text: action.text });
       return null; // messages that came meanwhile begin the next turn; else it waits
     case "wait":
       return await parkStream(work, "input");
-    case "complete": {
-      const { result, truncated } = action;
-      work.writer.buffer({ type: "TaskCompleted", result, ...(truncated ? { truncated } : {}) });
-      return await end(work.deps, work.hint, work.writer, { status: "completed", output: result });
-    }
+    case "complete":
+      return await complete(work, action);
     case "fail":
       return await work.fail(action.error);
     case "ended":
       return "terminal";
   }
+}
+
+/** A session ends only if nothing more was said to it meanwhile; null: something was. */
+async function complete(work: TaskWork, { result, truncated }: Action & { type: "complete" }): Promise<Worked | null> {
+  const { deps, hint, writer, spec } = work;
+  const completed: TaskEvent = { type: "TaskCompleted", result, ...(truncated ? { truncated } : {}) };
+  const absorbedFacts = spec.session ? { absorbed: writer.absorbed } : {};
+  const answer = await writer.tryFlush(completed, {
+    type: "end",
+    outcome: { status: "completed", output: result },
+    ...absorbedFacts,
+  });
+  return answer.type === "ok" ? await ended(deps, hint, answer) : null;
 }

@@ -3,7 +3,8 @@
 import { type ErrorInfo, TorenError } from "../core/errors.ts";
 import type { InboxItem } from "../core/events.ts";
 import { GRACE_MS } from "../core/limits.ts";
-import type { Appended, Lease, NewEvent, Next, Plan, Planned } from "../ports/store.ts";
+import { NOTHING, sum } from "../core/task/ledger.ts";
+import type { Appended, Lease, NewEvent, Next, Plan, Planned, Purse } from "../ports/store.ts";
 import type { EngineDeps, Worked } from "./deps.ts";
 import { watchInbox } from "./inbox-watch.ts";
 
@@ -15,6 +16,9 @@ export class LeaseLost extends Error {
   }
 }
 
+type Ok = Appended & { readonly type: "ok" };
+/** An append that was conditional, and of which nothing was written. `spent`: with what this append would have added. */
+export type Refused = Appended & { readonly type: "budget" | "heard" };
 type Event = { readonly type: string } & Readonly<Record<string, unknown>>;
 
 export interface StreamWriter {
@@ -27,7 +31,11 @@ export interface StreamWriter {
   /** The event will be written by the next flush, with this sequence number. */
   buffer(event: Event): number;
   /** Writes what is buffered. @throws LeaseLost, TorenError `database.unavailable`. */
-  flush(next?: Next): Promise<Appended & { type: "ok" }>;
+  flush(next?: Next): Promise<Ok>;
+  /** Writes what is buffered, with this event last; refused, the event is forgotten and the rest stays buffered. @throws as flush. */
+  tryFlush(last: Event, next: Next, purse?: Purse): Promise<Ok | Refused>;
+  /** Moves in the run's budget that travel with the next flush. */
+  pay(purse: Purse): void;
   /** Writes what is buffered with the waves it plans. @throws as flush. */
   plan(waves: Plan["waves"]): Promise<Planned & { type: "ok" }>;
   /** Facts that nobody has absorbed yet, in the order of their commits. The caller buffers an event with `inboxSeq` for each. */
@@ -63,17 +71,33 @@ export function createStreamWriter(deps: EngineDeps, lease: Lease, head: number,
     if (lost) throw new LeaseLost();
     return buffered.splice(0).map(storedForm);
   };
-  const written = <T extends { readonly type: "ok"; readonly head: number; readonly inboxSeq: number }>(
-    answer: T | { readonly type: "conflict" },
-  ): T => {
+  let purse: Purse | null = null;
+  const pay = (more: Purse): void => {
+    purse = { hold: more.hold, spend: sum(purse?.spend ?? NOTHING, more.spend) };
+  };
+  const unlost = <T extends { readonly type: string }>(answer: T): Exclude<T, { readonly type: "conflict" }> => {
     if (answer.type === "conflict") {
       lost = true;
       interrupt.abort(); // tools that still run have nobody to report to
       throw new LeaseLost();
     }
+    return answer as Exclude<T, { readonly type: "conflict" }>;
+  };
+  const written = <T extends { readonly head: number; readonly inboxSeq: number }>(answer: T): T => {
     head = answer.head;
     inbox.reached(answer.inboxSeq);
     return answer;
+  };
+  const append = async (next: Next): Promise<Ok | Refused> => {
+    const progress = buffered.some((e) => e.type.endsWith("Completed"));
+    const [events, paid] = [take(), purse];
+    purse = null;
+    if (events.length === 0 && next.type === "run" && paid === null)
+      return { type: "ok", head, inboxSeq: inbox.reach, status: "running", rang: false };
+    const answer = unlost(
+      await streams.append({ lease, head, events, next, progress, ...(paid === null ? {} : { purse: paid }) }),
+    );
+    return answer.type === "ok" ? written(answer) : answer;
   };
 
   return {
@@ -94,13 +118,25 @@ export function createStreamWriter(deps: EngineDeps, lease: Lease, head: number,
       return head + buffered.length;
     },
     flush: async (next = { type: "run" }) => {
-      const progress = buffered.some((e) => e.type.endsWith("Completed"));
-      const events = take();
-      if (events.length === 0 && next.type === "run")
-        return { type: "ok", head, inboxSeq: inbox.reach, status: "running", rang: false };
-      return written(await streams.append({ lease, head, events, next, progress }));
+      const answer = await append(next);
+      if (answer.type !== "ok") throw new Error(`an append without a condition was refused: ${answer.type}`);
+      return answer;
     },
-    plan: async (waves) => written(await streams.plan({ lease, head, events: take(), waves })),
+    tryFlush: async (last, next, more) => {
+      const [before, paid] = [[...buffered], purse];
+      buffered.push(last);
+      if (more !== undefined) pay(more);
+      const spend = purse?.spend ?? NOTHING;
+      const answer = await append(next);
+      if (answer.type === "ok") return answer;
+      buffered.push(...before);
+      purse = paid;
+      if (answer.type === "budget") return { ...answer, spent: sum(answer.spent, spend) };
+      inbox.reached(answer.inboxSeq);
+      return answer;
+    },
+    pay,
+    plan: async (waves) => written(unlost(await streams.plan({ lease, head, events: take(), waves }))),
     facts: async () => {
       if (lost) throw new LeaseLost();
       return await inbox.waiting();
@@ -109,6 +145,7 @@ export function createStreamWriter(deps: EngineDeps, lease: Lease, head: number,
     expect: inbox.expect,
     drop: () => {
       buffered.length = 0;
+      purse = null;
     },
     close: () => {
       release();

@@ -1,14 +1,7 @@
-// The two kinds of step a task takes: asking the model, and running the tools that it called for. Both answer null to go on with the loop.
-import { costOf } from "../core/cost.ts";
+// Running the tools that an answer called for (asking the model: ask-step.ts). Answers null to go on with the loop.
 import type { ErrorInfo } from "../core/errors.ts";
 import type { Json } from "../core/json.ts";
-import {
-  MODEL_FAILURES_MAX,
-  MODEL_TRIES,
-  MODEL_WAIT_IN_PROCESS_MS,
-  TOOL_CALLS_PER_ANSWER_MAX,
-} from "../core/limits.ts";
-import { normalise } from "../core/task/history.ts";
+import { TOOL_CALLS_PER_ANSWER_MAX } from "../core/limits.ts";
 import type { Action } from "../core/task/loop.ts";
 import type { Call } from "../core/task/phase.ts";
 import { idempotencyKey } from "../core/task/state.ts";
@@ -23,55 +16,9 @@ import {
 import type { ToolDefinition } from "../ports/agents.ts";
 import type { Worked } from "./deps.ts";
 import { toolFiles } from "./file-texts.ts";
-import { mustHandOver } from "./hand-over.ts";
-import { linkedTo } from "./linked-signal.ts";
-import { askModel, backoffMs } from "./model-call.ts";
-import { parkStream } from "./park-stream.ts";
 import { approvalOf, waitForApproval } from "./task-approvals.ts";
 import type { TaskWork } from "./task-work.ts";
 import { callTool } from "./tool-call.ts";
-
-export async function askStep(work: TaskWork, action: Action & { type: "ask" }): Promise<Worked | null> {
-  const { deps, writer, role, state } = work;
-  if (state.retryAt !== null && state.retryAt > writer.lease.now)
-    return await parkStream(work, "retry", { at: state.retryAt, now: writer.lease.now }); // nudged too early
-  for (let tries = 1; ; tries++) {
-    work.record({
-      type: "LlmCallStarted",
-      stepId: action.stepId,
-      requestDigest: action.digest,
-      model: role.model,
-      purpose: "step",
-    });
-    await writer.flush(); // durable before it begins (I4)
-    const asked = await askModel(deps, action.request, writer.interrupt);
-    if (asked.type === "interrupted") return null;
-    if (asked.type === "answered") {
-      const { usage, ...response } = normalise(asked.response, state.usedIds);
-      const price = deps.models.facts(role.model).price;
-      const cost = price === null ? {} : { cost: { usd: costOf(usage, price), simulated: price.simulated } };
-      work.record({ type: "LlmCallCompleted", stepId: action.stepId, response, usage, ...cost });
-      return null; // flushed with what comes next: its tools' starts, or the end
-    }
-    const { error, retryable } = asked.failure;
-    if (!retryable || state.failures + 1 >= MODEL_FAILURES_MAX) {
-      work.record({ type: "LlmCallFailed", stepId: action.stepId, error });
-      return await work.fail(error);
-    }
-    const waitMs = backoffMs(asked.failure, state.failures + 1, deps.random());
-    if (tries >= MODEL_TRIES || waitMs > MODEL_WAIT_IN_PROCESS_MS) {
-      const now = await deps.store.streams.now();
-      const retryAt = Math.ceil(now + waitMs);
-      work.record({ type: "LlmCallFailed", stepId: action.stepId, error, retryAt });
-      return await parkStream(work, "retry", { at: retryAt, now }); // an outage costs no compute
-    }
-    work.record({ type: "LlmCallFailed", stepId: action.stepId, error });
-    const wait = linkedTo(writer.interrupt, work.at.stop); // a worker that stops doesn't sleep on
-    await deps.sleep(waitMs, wait.signal);
-    wait.abort();
-    if (writer.interrupt.aborted || mustHandOver(work)) return null;
-  }
-}
 
 interface Running {
   readonly call: Call;

@@ -1,4 +1,5 @@
 // What the steps of one task share, and how its worker lets go of it.
+import type { Rates } from "../core/cost.ts";
 import type { ErrorInfo } from "../core/errors.ts";
 import type { TaskEvent } from "../core/events.ts";
 import { type OutputCheck, outputCheck } from "../core/task/output.ts";
@@ -8,6 +9,7 @@ import type { Hint } from "../ports/queue.ts";
 import type { Outcome, TaskSpec } from "../ports/store.ts";
 import type { Circumstances, EngineDeps, Worked } from "./deps.ts";
 import { nudge } from "./hints.ts";
+import { factsOf } from "./model-facts.ts";
 import type { StreamWriter } from "./stream-writer.ts";
 
 export type TaskHint = Hint & { readonly taskId: string };
@@ -22,8 +24,12 @@ export interface TaskWork {
   readonly spec: TaskSpec;
   readonly writer: StreamWriter;
   readonly state: TaskState;
+  /** The price of the role's model; null: unknown. */
+  readonly rates: Rates | null;
   /** Buffers the event, and folds it: the state is always what the log will say. */
   record(event: TaskEvent): void;
+  /** Folds an event that is on record at `seq`. */
+  fold(event: TaskEvent, seq: number): void;
   fail(error: ErrorInfo): Promise<Worked>;
 }
 
@@ -36,6 +42,7 @@ export function taskWork(
   state: TaskState,
 ): TaskWork {
   const { writer, deployed, spec } = found;
+  const fold = (event: TaskEvent, seq: number): void => apply(state, event, seq);
   return {
     deps,
     hint,
@@ -45,9 +52,11 @@ export function taskWork(
     spec,
     writer,
     state,
+    rates: factsOf(deps, deployed, role).price,
     record: (event) => {
-      apply(state, event, writer.buffer(event));
+      fold(event, writer.buffer(event));
     },
+    fold,
     fail: (error) => endFailed(deps, hint, writer, error),
   };
 }
@@ -62,7 +71,11 @@ export function checkOf(role: RoleDefinition): OutputCheck | null {
 }
 
 export async function end(deps: EngineDeps, hint: Hint, writer: StreamWriter, outcome: Outcome): Promise<Worked> {
-  const { rang } = await writer.flush({ type: "end", outcome });
+  return await ended(deps, hint, await writer.flush({ type: "end", outcome }));
+}
+
+/** The last task of a wave wakes its run. */
+export async function ended(deps: EngineDeps, hint: Hint, { rang }: { readonly rang: boolean }): Promise<Worked> {
   if (rang) await nudge(deps, [{ ...hint, taskId: null }]);
   return "ended";
 }

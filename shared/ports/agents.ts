@@ -45,6 +45,10 @@ export interface RoleDefinition {
   readonly maxSteps: number;
   /** Tokens a task may spend over all its calls; null: no cap. */
   readonly totalTokens: number | null;
+  /** US dollars a task may spend over all its calls; null: no cap. */
+  readonly maxCostUsd: number | null;
+  /** Tokens of the model's window, where its author knows better than the table; null: the table's. */
+  readonly contextWindow: number | null;
   readonly outputSchema: Json | null;
   readonly onUnknownOutcome: "retry" | "fail";
   /** A call that nobody has decided about by then is denied; null: it waits for ever. */

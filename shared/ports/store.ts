@@ -4,6 +4,7 @@
 import type { Fact, InboxItem, RawEvent, TaskOutcome } from "../core/events.ts";
 import type { Json } from "../core/json.ts";
 import type { Header } from "../core/task/header.ts";
+import type { Amount, Budget } from "../core/task/ledger.ts";
 import type { FreshTask, WavePlan } from "../core/workflow/plan.ts";
 import type { RunMode } from "./agents.ts";
 
@@ -54,7 +55,8 @@ export type Next =
   | { readonly type: "park"; readonly absorbed: number; readonly wait: Wait; readonly wakeAt: number | null }
   /** Ready for another worker, `afterMs` from now at the earliest for the guardian. Keeps `attempts` if asked to: handing on a crashing stream is no progress. */
   | { readonly type: "release"; readonly afterMs: number; readonly keepAttempts?: boolean }
-  | { readonly type: "end"; readonly outcome: Outcome };
+  /** `absorbed`: only if every fact up to there was seen, else nothing is written and the answer is `heard`. Left out: it ends whatever waits. */
+  | { readonly type: "end"; readonly outcome: Outcome; readonly absorbed?: number };
 
 /** How a stream ends; for the run's own stream it becomes the run's status and output. `cancelled` and `failed` carry an error. */
 export type Outcome =
@@ -68,6 +70,17 @@ export interface Append {
   readonly next: Next;
   /** True when a *Completed event is among them: the crash count starts anew. */
   readonly progress: boolean;
+  /** Only where the stream's run has a budget. */
+  readonly purse?: Purse;
+}
+
+/**
+ * What moves in the run's budget with an append. `hold` is what the stream has reserved from here on, in place of what it had; `spend` is added to what
+ * is spent. An append that reserves more than there is left is refused whole (`budget`). A stream that ends holds nothing.
+ */
+export interface Purse {
+  readonly hold: Amount;
+  readonly spend: Amount;
 }
 
 export type Appended =
@@ -80,7 +93,11 @@ export type Appended =
       readonly rang: boolean;
     }
   /** Another writer has the stream: whoever got this is a zombie and stops without a word (I12). */
-  | { readonly type: "conflict" };
+  | { readonly type: "conflict" }
+  /** Nothing was written: what it reserves doesn't fit beside what is reserved and `spent`. */
+  | { readonly type: "budget"; readonly spent: Amount }
+  /** Nothing was written: a fact came that the end was conditional on. */
+  | { readonly type: "heard"; readonly inboxSeq: number };
 
 /** What the tick decided (core/workflow/plan.ts). */
 export type PlannedWave = WavePlan;
@@ -138,6 +155,8 @@ export interface StreamStore {
 export type TaskSpec = FreshTask & {
   /** The run is a session, and this is its conversation. */
   readonly session: boolean;
+  /** What its run may use. */
+  readonly budget: Budget;
 };
 export interface EndedTask {
   readonly taskId: string;
@@ -198,6 +217,14 @@ export interface RunRow {
   readonly generation: number;
   readonly createdAt: number;
   readonly endedAt: number | null;
+  /** Null: it has none. */
+  readonly budget: RunBudget | null;
+}
+
+/** What a run may use, has used, and has set aside for model calls under way. */
+export interface RunBudget extends Budget {
+  readonly spent: Amount;
+  readonly reserved: Amount;
 }
 export type RunStatus =
   | "created"
@@ -212,7 +239,7 @@ export type RunStatus =
   | "cancelled";
 
 /** A run without what went in and came out, which may be large. */
-export type RunOutline = Omit<RunRow, "input" | "output">;
+export type RunOutline = Omit<RunRow, "input" | "output" | "budget">;
 
 export interface StreamRow {
   readonly streamId: string;
@@ -240,6 +267,8 @@ export interface NewRun {
   readonly codeHash: string;
   readonly idempotencyKey: string | null;
   readonly files: readonly string[];
+  /** Default: no bound. */
+  readonly budget?: Budget;
 }
 
 /** Runs: created once, read by people. */

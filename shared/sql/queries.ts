@@ -30,26 +30,51 @@ VALUES ($1::text, $2::text, $3::text, octet_length($4::bytea), $4::bytea, $5::in
   "append-full": `
 WITH want AS MATERIALIZED (
   SELECT w.ord, w.run_id, w.stream_id COLLATE "C" AS stream_id, w.head, w.epoch, w.n, w.next, w.progress, w.keep_attempts, w.absorbed, w.wait, w.wake_ms,
-         w.after_ms, w.outcome, w.output, w.error, w.lease_ms, w.before
+         w.after_ms, w.outcome, w.output, w.error, w.lease_ms, w.before, w.hold_tokens, w.hold_nano, w.spend_tokens, w.spend_nano
   FROM unnest($1::int[], $2::uuid[], $3::text[], $4::bigint[], $5::bigint[], $6::int[], $7::text[], $8::bool[], $9::bool[], $10::bigint[], $11::text[],
-              $12::float8[], $13::float8[], $14::text[], $15::jsonb[], $16::jsonb[], $17::int[], $20::int[])
-    AS w(ord, run_id, stream_id, head, epoch, n, next, progress, keep_attempts, absorbed, wait, wake_ms, after_ms, outcome, output, error, lease_ms, before)
+              $12::float8[], $13::float8[], $14::text[], $15::jsonb[], $16::jsonb[], $17::int[], $20::int[], $23::bigint[], $24::bigint[],
+              $25::bigint[], $26::bigint[])
+    AS w(ord, run_id, stream_id, head, epoch, n, next, progress, keep_attempts, absorbed, wait, wake_ms, after_ms, outcome, output, error, lease_ms, before,
+         hold_tokens, hold_nano, spend_tokens, spend_nano)
 ), target AS MATERIALIZED (
   SELECT w.run_id, w.stream_id FROM want w
   UNION SELECT w.run_id, 'run' COLLATE "C" FROM want w WHERE w.next = 'end'
   UNION SELECT s.run_id, s.stream_id FROM want w JOIN :agent.streams s ON s.run_id = w.run_id
         WHERE w.next = 'end' AND w.stream_id = 'run' AND s.status <> 'ended'
 ), locked AS MATERIALIZED (
-  SELECT s.run_id, s.stream_id, s.head_seq, s.inbox_seq, s.lease_epoch, s.lease_owner, s.status, s.wait, s.wave
+  SELECT s.run_id, s.stream_id, s.head_seq, s.inbox_seq, s.lease_epoch, s.lease_owner, s.status, s.wait, s.wave, s.hold_tokens, s.hold_nano
   FROM :agent.streams s JOIN target t ON t.run_id = s.run_id AND t.stream_id = s.stream_id
   ORDER BY s.run_id, s.stream_id FOR UPDATE OF s
 ), fresh AS MATERIALIZED (
-  SELECT w.*, CASE WHEN w.next = 'end' AND w.stream_id <> 'run' THEN l.wave END AS wave, l.wait AS old_wait, l.inbox_seq
+  SELECT w.*, CASE WHEN w.next = 'end' AND w.stream_id <> 'run' THEN l.wave END AS wave, l.wait AS old_wait, l.inbox_seq,
+         coalesce(w.hold_tokens, CASE WHEN w.next = 'end' THEN 0 END, l.hold_tokens) AS new_tokens, l.hold_tokens AS old_tokens,
+         coalesce(w.hold_nano, CASE WHEN w.next = 'end' THEN 0 END, l.hold_nano) AS new_nano, l.hold_nano AS old_nano
   FROM want w JOIN locked l ON l.run_id = w.run_id AND l.stream_id = w.stream_id
   WHERE l.head_seq = w.head AND l.lease_epoch = w.epoch AND l.lease_owner IS NOT NULL
+), paying AS MATERIALIZED (
+  SELECT f.ord, f.run_id, f.hold_tokens, f.new_tokens - f.old_tokens AS tokens, f.new_nano - f.old_nano AS nano,
+         coalesce(f.spend_tokens, 0) AS spend_tokens, coalesce(f.spend_nano, 0) AS spend_nano
+  FROM fresh f WHERE f.hold_tokens IS NOT NULL OR (f.next = 'end' AND (f.old_tokens > 0 OR f.old_nano > 0))
+), purse AS MATERIALIZED (
+  SELECT b.run_id, b.cap_tokens, b.cap_nano, b.reserved_tokens, b.reserved_nano, b.spent_tokens, b.spent_nano
+  FROM :agent.budgets b JOIN (SELECT DISTINCT run_id FROM paying) p ON p.run_id = b.run_id ORDER BY b.run_id FOR UPDATE OF b
+), poor AS MATERIALIZED (
+  SELECT q.ord, q.spent_tokens, q.spent_nano
+  FROM (SELECT p.ord, p.hold_tokens, b.*, sum(greatest(p.tokens + p.spend_tokens, 0)) OVER before AS asked_tokens,
+               sum(greatest(p.nano + p.spend_nano, 0)) OVER before AS asked_nano
+        FROM paying p JOIN purse b ON b.run_id = p.run_id WINDOW before AS (PARTITION BY p.run_id ORDER BY p.ord)) q
+  WHERE q.hold_tokens > 0 AND (q.reserved_tokens + q.spent_tokens + q.asked_tokens > q.cap_tokens OR q.reserved_nano + q.spent_nano + q.asked_nano > q.cap_nano)
 ), ok AS MATERIALIZED (
   SELECT f.* FROM fresh f
-  WHERE f.wave IS NULL OR EXISTS (SELECT 1 FROM :agent.waves v WHERE v.run_id = f.run_id AND v.wave = f.wave)
+  WHERE (f.wave IS NULL OR EXISTS (SELECT 1 FROM :agent.waves v WHERE v.run_id = f.run_id AND v.wave = f.wave))
+    AND NOT EXISTS (SELECT 1 FROM poor p WHERE p.ord = f.ord)
+    AND (f.next <> 'end' OR f.absorbed IS NULL OR f.absorbed = f.inbox_seq)
+), paid AS (
+  UPDATE :agent.budgets b SET reserved_tokens = b.reserved_tokens + d.tokens, reserved_nano = b.reserved_nano + d.nano,
+                              spent_tokens = b.spent_tokens + d.spend_tokens, spent_nano = b.spent_nano + d.spend_nano
+  FROM (SELECT p.run_id, sum(p.tokens) AS tokens, sum(p.nano) AS nano, sum(p.spend_tokens) AS spend_tokens, sum(p.spend_nano) AS spend_nano
+        FROM paying p JOIN ok o ON o.ord = p.ord GROUP BY p.run_id) d
+  WHERE b.run_id = d.run_id
 ), ripe AS MATERIALIZED (
   SELECT v.run_id, v.wave, v.signalled, v.unsettled - c.k AS left_over, (c.failed AND v.on_failure = 'fail') AS broke, c.ringer
   FROM :agent.waves v JOIN (SELECT run_id, wave, count(*)::int AS k, bool_or(outcome <> 'completed') AS failed, max(ord) AS ringer FROM ok WHERE wave IS NOT NULL
@@ -70,7 +95,7 @@ WITH want AS MATERIALIZED (
     AND NOT EXISTS (SELECT 1 FROM ok e WHERE e.run_id = l.run_id AND e.stream_id = l.stream_id AND e.next = 'end')
 ), change AS MATERIALIZED (
   SELECT t.run_id, t.stream_id, o.ord, o.n, o.next, o.progress, o.keep_attempts, o.absorbed, o.wait, o.old_wait, o.wake_ms, o.after_ms,
-         o.outcome, o.output, o.error, o.lease_ms, o.before, p.posts,
+         o.outcome, o.output, o.error, o.lease_ms, o.before, o.new_tokens, o.new_nano, p.posts,
          coalesce(o.next = 'park' AND o.inbox_seq = o.absorbed AND p.posts IS NULL, false) AS parks
   FROM target t
   LEFT JOIN ok o ON o.run_id = t.run_id AND o.stream_id = t.stream_id
@@ -102,6 +127,8 @@ WITH want AS MATERIALIZED (
                    ELSE s.wake_at END,
     attempts = CASE WHEN k.progress OR k.parks OR k.next = 'end' OR (k.next = 'release' AND NOT k.keep_attempts) THEN 0 ELSE s.attempts END,
     solo_attempts = CASE WHEN k.progress OR k.parks OR k.next = 'end' OR (k.next = 'release' AND NOT k.keep_attempts) THEN 0 ELSE s.solo_attempts END,
+    hold_tokens = coalesce(k.new_tokens, s.hold_tokens),
+    hold_nano = coalesce(k.new_nano, s.hold_nano),
     problem = CASE WHEN k.n > 0 OR k.parks THEN NULL ELSE s.problem END
   FROM change k
   WHERE s.run_id = k.run_id AND s.stream_id = k.stream_id
@@ -143,10 +170,11 @@ WITH want AS MATERIALIZED (
   FROM rows_last c LEFT JOIN moved m ON m.run_id = c.run_id AND m.stream_id = 'run' AND c.over
   WHERE r.run_id = c.run_id
 )
-SELECT w.ord, m.inbox_seq, m.status,
-       CASE WHEN m.ord IS NOT NULL THEN 'ok' WHEN f.ord IS NULL THEN 'conflict' ELSE 'again' END AS outcome,
-       EXISTS (SELECT 1 FROM bell b WHERE b.ringer = w.ord) AS rang
-FROM want w LEFT JOIN moved m ON m.ord = w.ord LEFT JOIN fresh f ON f.ord = w.ord ORDER BY w.ord
+SELECT w.ord, coalesce(m.inbox_seq, f.inbox_seq) AS inbox_seq, m.status,
+       CASE WHEN m.ord IS NOT NULL THEN 'ok' WHEN f.ord IS NULL THEN 'conflict' WHEN p.ord IS NOT NULL THEN 'budget'
+            WHEN f.next = 'end' AND f.absorbed <> f.inbox_seq THEN 'heard' ELSE 'again' END AS outcome,
+       EXISTS (SELECT 1 FROM bell b WHERE b.ringer = w.ord) AS rang, p.spent_tokens, p.spent_nano
+FROM want w LEFT JOIN moved m ON m.ord = w.ord LEFT JOIN fresh f ON f.ord = w.ord LEFT JOIN poor p ON p.ord = w.ord ORDER BY w.ord
 `,
   "append-one": `
 WITH moved AS (
@@ -217,6 +245,9 @@ WITH run AS (
   VALUES ($1::uuid, 'run', 1, $4::int, clock_timestamp() + $11::int * interval '1 ms')
 ), event AS (
   INSERT INTO :agent.events (run_id, stream_id, seq, type, payload) VALUES ($1::uuid, 'run', 1, 'RunCreated', $8::jsonb)
+), budget AS (
+  INSERT INTO :agent.budgets (run_id, cap_tokens, cap_nano)
+  SELECT $1::uuid, $13::bigint, $14::bigint WHERE $13::bigint IS NOT NULL OR $14::bigint IS NOT NULL
 ), held AS MATERIALIZED (
   SELECT 1 FROM toren_control.files WHERE id = ANY ($9::text[]) FOR KEY SHARE
 ), files AS (
@@ -452,13 +483,14 @@ SELECT s.head_seq, s.lease_epoch, s.inbox_seq,
 FROM :agent.streams s WHERE s.run_id = $1::uuid AND s.stream_id = 'run'
 `,
   "read-run": `
-SELECT run_id, process, mode, status, input, output, error, generation,
-       floor(extract(epoch FROM created_at) * 1000)::float8 AS created_at, floor(extract(epoch FROM ended_at) * 1000)::float8 AS ended_at
-FROM :agent.runs WHERE run_id = $1::uuid
+SELECT r.run_id, r.process, r.mode, r.status, r.input, r.output, r.error, r.generation,
+       floor(extract(epoch FROM r.created_at) * 1000)::float8 AS created_at, floor(extract(epoch FROM r.ended_at) * 1000)::float8 AS ended_at,
+       b.run_id IS NOT NULL AS capped, b.cap_tokens, b.cap_nano, b.reserved_tokens, b.reserved_nano, b.spent_tokens, b.spent_nano
+FROM :agent.runs r LEFT JOIN :agent.budgets b ON b.run_id = r.run_id WHERE r.run_id = $1::uuid
 `,
   "read-spec": `
-SELECT t.role, t.input, t.digest, r.mode = 'session' AND t.task_id = 'w0t0' AS session
-FROM :agent.task_specs t JOIN :agent.runs r ON r.run_id = t.run_id WHERE t.run_id = $1::uuid AND t.task_id = $2::text
+SELECT t.role, t.input, t.digest, r.mode = 'session' AND t.task_id = 'w0t0' AS session, b.cap_tokens, b.cap_nano
+FROM :agent.task_specs t JOIN :agent.runs r ON r.run_id = t.run_id LEFT JOIN :agent.budgets b ON b.run_id = t.run_id WHERE t.run_id = $1::uuid AND t.task_id = $2::text
 `,
   "receive-dead": `
 WITH visible AS MATERIALIZED (
@@ -701,6 +733,18 @@ CREATE TABLE :agent.run_files (
   file_id text NOT NULL,
   PRIMARY KEY (run_id, position)
 );
+`,
+    "0002_budgets": `
+ALTER TABLE :agent.streams ADD COLUMN hold_tokens bigint NOT NULL DEFAULT 0, ADD COLUMN hold_nano bigint NOT NULL DEFAULT 0;
+CREATE TABLE :agent.budgets (
+  run_id uuid PRIMARY KEY,
+  cap_tokens bigint,
+  cap_nano bigint,
+  reserved_tokens bigint NOT NULL DEFAULT 0,
+  reserved_nano bigint NOT NULL DEFAULT 0,
+  spent_tokens bigint NOT NULL DEFAULT 0,
+  spent_nano bigint NOT NULL DEFAULT 0
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
 `,
   },
 } as const;

@@ -64,6 +64,8 @@ describe("an agent's definition", () => {
       maxTokens: 8_192,
       maxSteps: 50,
       totalTokens: null,
+      maxCostUsd: null,
+      contextWindow: null,
       outputSchema: null,
       onUnknownOutcome: "retry",
       approvalTimeoutMs: null,

@@ -27,7 +27,13 @@ const SHARED: Record<string, object> = {
 const TASK: Record<string, object> = {
   ...SHARED,
   TaskStarted: { attempt: 1, specDigest: "d1:x", parts: { model: "d1:x" } },
-  LlmCallStarted: { stepId: "s0", requestDigest: "d1:x", model: "mock/script", purpose: "step" },
+  LlmCallStarted: {
+    stepId: "s0",
+    requestDigest: "d1:x",
+    model: "mock/script",
+    purpose: "step",
+    reserve: { tokens: 1, usd: 0.1 },
+  },
   LlmCallCompleted: {
     stepId: "s0",
     response: {
@@ -41,8 +47,11 @@ const TASK: Record<string, object> = {
       servedBy: "m",
     },
     usage,
+    cost: { usd: 0.1, simulated: false },
   },
   LlmCallFailed: { stepId: "s0", error, retryAt: 1 },
+  ToolResultsElided: { toolUseIds: ["a"] },
+  ContextCompacted: { folded: 3, summary: "s" },
   ApprovalRequested: { ...call, tool: "t", args: null, key: "k", expiresAt: 1 },
   ApprovalResolved: { key: "k", granted: false, by: "ann", comment: "", inboxSeq: 1 },
   InputRequested: { text: "" },
@@ -55,7 +64,12 @@ const TASK: Record<string, object> = {
     effects: "none",
     idempotency: "none",
   },
-  ToolCallCompleted: { ...call, result: null, isError: false },
+  ToolCallCompleted: {
+    ...call,
+    result: null,
+    isError: false,
+    media: [{ type: "media", kind: "pdf", fileId: "f", mediaType: "application/pdf", name: "a.pdf" }],
+  },
   TaskCompleted: { result: "\uE0FF", truncated: true },
   TaskFailed: { error },
   TaskCancelled: { inboxSeq: 1, error },
@@ -125,6 +139,9 @@ describe("the vocabulary", () => {
   );
 
   const OPTIONAL = new Set([
+    "LlmCallStarted.reserve",
+    "LlmCallCompleted.cost",
+    "ToolCallCompleted.media",
     "TaskCompleted.truncated",
     "WavePlanned.dueAt",
     "WaveSettled.inboxSeq",

@@ -10,6 +10,7 @@ import { nextAction } from "../../shared/core/task/loop.ts";
 import { replay } from "../../shared/core/task/replay.ts";
 import { keepHeader } from "../../shared/engine/request-headers.ts";
 import type { RequestHeader, TaskStore } from "../../shared/ports/store.ts";
+import { CAPS } from "../core/task/driver.ts";
 import { role, tool } from "../support/agents.ts";
 import { AGENT, type EngineTest, engineTest } from "./support.ts";
 
@@ -49,7 +50,7 @@ describe("request headers", () => {
       if (event.type !== "LlmCallStarted") return [];
       const before = replay(header, null, spec.input, log.events.slice(0, i));
       if (before.type === "mismatch") throw new Error(before.reason);
-      const action = nextAction(before.state, { maxSteps: 50, totalTokens: null });
+      const action = nextAction(before.state, CAPS);
       return action.type === "ask" ? [action.request] : [];
     });
     expect(asked).toEqual(model.ledger.map((entry) => entry.request));

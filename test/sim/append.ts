@@ -6,7 +6,7 @@ import type { Append, NewEvent, StreamRow, Wait } from "../../shared/ports/store
 import { type Run, type RunRecord, runKey, type Stream, streamKey, type Transaction, type Wave } from "./database.ts";
 
 export interface Written {
-  readonly outcome: "ok" | "conflict" | "again";
+  readonly outcome: "ok" | "conflict" | "again" | "heard";
   readonly inboxSeq: number;
   readonly status: StreamRow["status"];
   readonly rang: boolean;
@@ -55,7 +55,7 @@ export async function appendStatement(
     rows.find((r) => r.runId === runId && r.streamId === streamId);
 
   const fresh = new Map(items.map((append) => [append, freshOf(tx, append, rowOf)]));
-  const ok = [...fresh.values()].filter((f) => f !== null && waveSeen(tx, f)) as Fresh[];
+  const ok = [...fresh.values()].filter((f) => f !== null && waveSeen(tx, f) && !hasHeard(f)) as Fresh[];
   const closing = new Set([
     ...ok.filter(endsRun).map((f) => f.row.runId),
     ...rows.filter((r) => r.streamId === "run" && r.status === "ended").map((r) => r.runId),
@@ -93,12 +93,18 @@ export async function appendStatement(
   return items.map((append) => {
     const row = moved.get(append);
     const f = fresh.get(append) ?? null;
+    if (row === undefined && f !== null && hasHeard(f))
+      return { outcome: "heard", inboxSeq: f.row.inboxSeq, status: "running", rang: false };
     if (row === undefined || f === null)
       return { outcome: f === null ? "conflict" : "again", inboxSeq: 0, status: "running", rang: false };
     const rang = bells.some((b) => b.ringer === append);
     return { outcome: "ok", inboxSeq: row.inboxSeq, status: row.status, rang };
   });
 }
+
+/** A fact came that the end was conditional on. */
+const hasHeard = ({ append: { next }, row }: Fresh): boolean =>
+  next.type === "end" && next.absorbed !== undefined && next.absorbed !== row.inboxSeq;
 
 const endsRun = ({ append: a }: Fresh): boolean => a.next.type === "end" && a.lease.stream.streamId === "run";
 

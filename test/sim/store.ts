@@ -3,6 +3,7 @@ import { digestOf } from "../../shared/core/digest.ts";
 import { TorenError } from "../../shared/core/errors.ts";
 import type { TaskOutcome } from "../../shared/core/events.ts";
 import type { Json } from "../../shared/core/json.ts";
+import { NO_BUDGET } from "../../shared/core/task/ledger.ts";
 import type {
   NewRun,
   RunOutline,
@@ -47,7 +48,7 @@ function createTasks(connection: Connection): TaskStore {
         const spec = tx.db.run(runId)?.specs.get(streamId.slice(TASK.length));
         if (spec === undefined) return null;
         const { taskId, role, input, digest } = spec;
-        return { taskId, role, session: false, input: stored(input), digest };
+        return { taskId, role, session: false, input: stored(input), digest, budget: NO_BUDGET };
       }),
     digests: (_, runId) =>
       ask(connection, "digests", (tx) => {
@@ -166,7 +167,7 @@ const newestFirst = (a: RunRecord, b: RunRecord): number => (placeOf(a) > placeO
 function rowOf(record: RunRecord | undefined): RunRow | null {
   if (record === undefined) return null;
   const { input, output } = record;
-  return { ...outlineOf(record), input: stored(input), output: output === null ? null : stored(output) };
+  return { ...outlineOf(record), input: stored(input), output: output === null ? null : stored(output), budget: null };
 }
 
 function outlineOf(record: RunRecord): RunOutline {

@@ -235,6 +235,7 @@ async function submit(connection: Connection, batch: readonly Waiting[], doubtfu
   for (const [i, written] of answer.value.entries()) {
     const item = batch[i] as Waiting;
     if (written.outcome === "ok") item.answer(ok(item.append, written));
+    else if (written.outcome === "heard") item.answer({ type: "heard", inboxSeq: written.inboxSeq });
     else if (written.outcome === "again") again.push(item);
     else if (doubt) unsure.push(item);
     else item.answer({ type: "conflict" });

@@ -23,6 +23,8 @@ export function role(name: string, more: Partial<RoleDefinition> = {}): RoleDefi
     maxTokens: 1000,
     maxSteps: MAX_STEPS_DEFAULT,
     totalTokens: null,
+    maxCostUsd: null,
+    contextWindow: null,
     outputSchema: null,
     onUnknownOutcome: "retry",
     approvalTimeoutMs: null,

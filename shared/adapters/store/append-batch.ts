@@ -63,6 +63,9 @@ function answered(items: readonly Item[], rows: readonly Row[]): { again: Item[]
     const item = items[row.ord];
     if (item === undefined) continue;
     if (row.outcome === "ok") item.resolve(ok(item, row.inbox_seq, row.status, row.rang));
+    else if (row.outcome === "heard") item.resolve({ type: "heard", inboxSeq: row.inbox_seq });
+    else if (row.outcome === "budget")
+      item.resolve({ type: "budget", spent: { tokens: row.spent_tokens ?? 0, nanoUsd: row.spent_nano ?? 0 } });
     else (row.outcome === "again" ? again : conflicts).push(item);
   }
   return { again, conflicts };

@@ -10,8 +10,11 @@ export interface Row {
   readonly ord: number;
   readonly inbox_seq: number;
   readonly status: "running" | "parked" | "ready" | "ended";
-  readonly outcome: "ok" | "conflict" | "again";
+  readonly outcome: "ok" | "conflict" | "again" | "budget" | "heard";
   readonly rang: boolean;
+  /** Of the run, where the outcome is `budget`. */
+  readonly spent_tokens?: number | null;
+  readonly spent_nano?: number | null;
 }
 
 /** What an open task of a run that ends is told. */
@@ -19,7 +22,7 @@ const RUN_ENDED = JSON.stringify({ kind: "cancel", code: "task.cancelled", reaso
 
 /** True when nothing but the head and the lease moves: then the cheap form of the statement will do. */
 const isPlain = ({ append: a }: Item): boolean =>
-  a.next.type === "run" && (a.lease.wait === null || a.head !== a.lease.head);
+  a.next.type === "run" && a.purse === undefined && (a.lease.wait === null || a.head !== a.lease.head);
 
 /** One try. @throws the driver's own error: then nothing of the batch is written, or all of it, unheard. */
 export async function sendBatch(pool: Pool, agent: string, items: readonly Item[]): Promise<Row[]> {
@@ -94,7 +97,7 @@ function fullValues(items: readonly Item[]): unknown[] {
     next.map((n) => n.type),
     items.map((item) => item.append.progress),
     of("release", (n) => n.keepAttempts ?? false),
-    of("park", (n) => n.absorbed),
+    next.map((n) => (n.type === "park" || n.type === "end" ? (n.absorbed ?? null) : null)),
     of("park", (n) => n.wait),
     of("park", (n) => n.wakeAt),
     of("release", (n) => n.afterMs),
@@ -105,5 +108,16 @@ function fullValues(items: readonly Item[]): unknown[] {
     GRACE_MS,
     RUN_ENDED,
     ...eventColumns(items),
+    ...purseColumns(items),
   ];
 }
+
+const purseColumns = (items: readonly Item[]): unknown[] => {
+  const purses = items.map((item) => item.append.purse);
+  return [
+    purses.map((p) => p?.hold.tokens ?? null),
+    purses.map((p) => p?.hold.nanoUsd ?? null),
+    purses.map((p) => p?.spend.tokens ?? null),
+    purses.map((p) => p?.spend.nanoUsd ?? null),
+  ];
+};

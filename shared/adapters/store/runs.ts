@@ -1,12 +1,14 @@
 // Runs: created once, then read by people. A list over several agents is merged from one page of each.
 
 import type { Pool } from "pg";
+import { nanoUsd } from "../../core/cost.ts";
 import { digestOf } from "../../core/digest.ts";
 import { TorenError } from "../../core/errors.ts";
 import type { RawEvent } from "../../core/events.ts";
 import { fromStored, type Json } from "../../core/json.ts";
 import { GRACE_MS, READ_PAGE_ROWS } from "../../core/limits.ts";
-import type { NewRun, RunOutline, RunRow, RunStatus, RunStore, StreamRow, Wait } from "../../ports/store.ts";
+import { budgetOf } from "../../core/task/ledger.ts";
+import type { NewRun, RunBudget, RunOutline, RunRow, RunStatus, RunStore, StreamRow, Wait } from "../../ports/store.ts";
 import { codeOf } from "../database/failures.ts";
 import { restoreAll, writeBlobs } from "./blobs.ts";
 import { explained, repeatable, type Statements, wasDoubtful } from "./statements.ts";
@@ -27,6 +29,13 @@ interface OutlineRow {
 interface Row extends OutlineRow {
   readonly input: Json;
   readonly output: Json | null;
+  readonly capped: boolean;
+  readonly cap_tokens: number | null;
+  readonly cap_nano: number | null;
+  readonly reserved_tokens: number;
+  readonly reserved_nano: number;
+  readonly spent_tokens: number;
+  readonly spent_nano: number;
 }
 interface ListedRow extends OutlineRow {
   readonly place: string;
@@ -90,6 +99,8 @@ async function create(pool: Pool, statements: Statements, run: NewRun): ReturnTy
     agent,
     GRACE_MS,
     run.mode ?? "task",
+    run.budget?.totalTokens ?? null,
+    run.budget?.maxCostUsd == null ? null : nanoUsd(run.budget.maxCostUsd),
   ];
   let doubtful: boolean;
   try {
@@ -128,8 +139,14 @@ async function runRow(statements: Statements, agent: string, row: Row): Promise<
     outline(statements, agent, row),
     restoreAll(statements, agent, values),
   ]);
-  return { ...rest, input: input ?? null, output: output ?? null };
+  return { ...rest, input: input ?? null, output: output ?? null, budget: row.capped ? runBudget(row) : null };
 }
+
+const runBudget = (row: Row): RunBudget => ({
+  ...budgetOf(row.cap_tokens, row.cap_nano),
+  spent: { tokens: row.spent_tokens, nanoUsd: row.spent_nano },
+  reserved: { tokens: row.reserved_tokens, nanoUsd: row.reserved_nano },
+});
 
 async function outline(statements: Statements, agent: string, row: OutlineRow): Promise<RunOutline> {
   const [error] = await restoreAll(statements, agent, [{ runId: row.run_id, value: row.error }]);

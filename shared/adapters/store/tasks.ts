@@ -3,6 +3,7 @@ import type { Fact, TaskEvent, TaskOutcome } from "../../core/events.ts";
 import { fromStored, type Json } from "../../core/json.ts";
 import { PAYLOAD_MAX_BYTES } from "../../core/limits.ts";
 import { textOf } from "../../core/task/history.ts";
+import { budgetOf } from "../../core/task/ledger.ts";
 import type { PendingApproval, TaskStore, Wait } from "../../ports/store.ts";
 import { restoreAll } from "./blobs.ts";
 import type { Statements } from "./statements.ts";
@@ -19,14 +20,11 @@ export function createTasks(statements: Statements): TaskStore {
     },
     spec: async ({ agent, runId, streamId }) => {
       const taskId = streamId.slice(TASK.length);
-      const [row] = await statements.ask<{ role: string; input: Json; digest: string; session: boolean }>(
-        "read-spec",
-        agent,
-        [runId, taskId],
-      );
+      const [row] = await statements.ask<SpecRow>("read-spec", agent, [runId, taskId]);
       if (row === undefined) return null;
       const [input] = await restoreAll(statements, agent, [{ runId, value: row.input }]);
-      return { taskId, role: row.role, session: row.session, input: input ?? null, digest: row.digest };
+      const { role, session, digest } = row;
+      return { taskId, role, session, input: input ?? null, digest, budget: budgetOf(row.cap_tokens, row.cap_nano) };
     },
     digests: async (agent, runId) => {
       const rows = await statements.ask<{ task_id: string; digest: string }>("list-digests", agent, [runId]);
@@ -66,6 +64,15 @@ export function createTasks(statements: Statements): TaskStore {
       return rows.map((row) => ({ taskId: row.task_id, wait: row.wait }));
     },
   };
+}
+
+interface SpecRow {
+  readonly role: string;
+  readonly input: Json;
+  readonly digest: string;
+  readonly session: boolean;
+  readonly cap_tokens: number | null;
+  readonly cap_nano: number | null;
 }
 
 interface ApprovalRow {

@@ -1,7 +1,7 @@
 // From the log to what a model is sent: always legal, whatever the log holds. One message of results per answer, in call order; no empty block,
 // no lone surrogate; ids and names that every provider takes. The log keeps the originals.
 import { canonical, type Json, wellFormed, wellFormedJson } from "../json.ts";
-import type { AssistantPart, Message, ModelResponse, ToolUsePart, UserPart } from "../messages.ts";
+import type { AssistantPart, MediaPart, Message, ModelResponse, ToolUsePart, UserPart } from "../messages.ts";
 import { emptyInput, emptyResult } from "./texts.ts";
 
 const LEGAL_ID = /^[a-zA-Z0-9_-]{1,64}$/;
@@ -43,12 +43,14 @@ export interface CallResult {
   readonly toolUseId: string;
   readonly result: Json;
   readonly isError: boolean;
+  readonly media?: readonly MediaPart[] | undefined;
 }
 
 export function resultsMessage(results: readonly CallResult[]): Message {
-  const content = results.map(({ toolUseId, result, isError }): UserPart => {
+  const content = results.map(({ toolUseId, result, isError, media = [] }): UserPart => {
     const text = textOf(result);
-    return { type: "toolResult", toolUseId, text: text.trim() === "" ? emptyResult() : text, isError };
+    const shown = media.length === 0 ? {} : { media };
+    return { type: "toolResult", toolUseId, text: text.trim() === "" ? emptyResult() : text, isError, ...shown };
   });
   return { role: "user", content };
 }

@@ -26,7 +26,7 @@ export type Verdict =
   | { readonly type: "complete"; readonly result: Json; readonly truncated: boolean }
   | {
       readonly type: "fail";
-      readonly code: "model.refused" | "output_exhausted" | "context_exceeded" | "model.paused_too_often";
+      readonly code: "model.refused" | "output_exhausted" | "model.paused_too_often";
       readonly message: string;
     };
 

@@ -3,8 +3,9 @@ import { type Recorded, type TaskEvent, TERMINAL } from "../events.ts";
 import type { Json } from "../json.ts";
 import { changedParts, type Header } from "./header.ts";
 import { toolUses } from "./history.ts";
+import { ledgerOf } from "./ledger.ts";
 import type { OutputCheck } from "./output.ts";
-import { apply, initialState, requestDigest, stepIdOf, type TaskState } from "./state.ts";
+import { apply, initialState, requestDigest, stepIdOf, summaryText, type TaskState } from "./state.ts";
 
 /** The log without what was cut; what absorbed a fact from outside stays (I6). */
 export function effectiveTask(raw: readonly Recorded<TaskEvent>[]): Recorded<TaskEvent>[] {
@@ -38,6 +39,7 @@ export function replay(
     if (event.type === "TaskStarted") parts = event.parts;
     if (
       event.type === "LlmCallStarted" &&
+      event.purpose === "step" && // a summary is a fact by value; what it was of was checked with the steps before
       event.seq > sealedUpTo &&
       (state.phase.type !== "ask" || event.stepId !== stepIdOf(state) || event.requestDigest !== requestDigest(state))
     ) {
@@ -54,10 +56,19 @@ export function replay(
   return { type: "ok", state };
 }
 
-/** What cut parts still say: ids that were used, and calls that were begun. */
+/** What cut parts still say: ids that were used, calls that were begun, summaries that were paid, and what it all cost. */
 function restoreRaw(state: TaskState, raw: readonly Recorded<TaskEvent>[]): void {
   state.starts.clear();
+  state.ledger = ledgerOf(raw);
+  state.summaryCalls = 0;
+  let summaryAsked: string | null = null;
   for (const event of raw) {
+    if (event.type === "LlmCallStarted") summaryAsked = event.purpose === "summary" ? event.requestDigest : null;
+    if (event.type === "LlmCallCompleted" && summaryAsked !== null) {
+      state.summaryCalls++;
+      if (event.response.stopReason !== "contextExceeded")
+        state.summaries.set(summaryAsked, summaryText(event.response));
+    }
     if (event.type === "LlmCallCompleted")
       for (const use of toolUses(event.response.content)) state.usedIds.add(use.id);
     if (event.type === "ToolCallStarted")

@@ -3,9 +3,10 @@
 import { hash } from "../digest.ts";
 import type { Idempotency, TaskEvent } from "../events.ts";
 import { canonical, type Json } from "../json.ts";
-import { PAUSES_MAX } from "../limits.ts";
-import type { ModelResponse } from "../messages.ts";
-import { addUsage, NO_USAGE, totalTokens, type Usage } from "../messages.ts";
+import { PAUSES_MAX, WINDOW_SHRINKS_TO_PERCENT } from "../limits.ts";
+import type { Message, ModelResponse } from "../messages.ts";
+import { addUsage, NO_USAGE, type Usage } from "../messages.ts";
+import { summaryMessage, withElided } from "./compaction.ts";
 import { append, emptyHistory, type Header, type History, linkOf, sealHistory } from "./header.ts";
 import {
   answerMessage,
@@ -16,8 +17,10 @@ import {
   resultsMessage,
   toolUses,
 } from "./history.ts";
+import { EMPTY, entered, type Ledger } from "./ledger.ts";
 import type { OutputCheck } from "./output.ts";
 import type { Call, Decision, Phase, Verdict } from "./phase.ts";
+import { estimated, type Measured, measuredBy, pressure } from "./pressure.ts";
 import { heard, newSession, type Session, steer, turnOver } from "./session.ts";
 import { outputFeedback } from "./texts.ts";
 
@@ -46,6 +49,18 @@ export interface TaskState {
   retryAt: number | null;
   /** Acquisitions that went live. */
   attempts: number;
+  /** The question that the next answer belongs to. */
+  asking: { readonly purpose: "step" | "summary"; readonly digest: string } | null;
+  /** Answers about the conversation itself, by what was asked; cut ones too: the same question isn't paid twice (I5). */
+  readonly summaries: Map<string, string>;
+  /** How many of them there were. */
+  summaryCalls: number;
+  /** Calls whose results requests no longer hold. */
+  readonly elided: Set<string>;
+  measured: Measured;
+  /** The window as a provider's refusals tell it, in tokens; null: it never refused. */
+  windowSeen: number | null;
+  ledger: Ledger;
 }
 
 export function initialState(header: Header, check: OutputCheck | null, input: Json, session = false): TaskState {
@@ -68,21 +83,38 @@ export function initialState(header: Header, check: OutputCheck | null, input: J
     failures: 0,
     retryAt: null,
     attempts: 0,
+    asking: null,
+    summaries: new Map(),
+    summaryCalls: 0,
+    elided: new Set(),
+    measured: estimated(header),
+    windowSeen: null,
+    ledger: EMPTY,
   };
 }
 
 export const stepIdOf = (state: TaskState): string => `s${state.steps}`;
+/** Of the next question about the conversation itself. */
+export const summaryIdOf = (state: TaskState): string => `c${state.summaryCalls}`;
 export const requestDigest = (state: TaskState): string => linkOf(state.header, state.history);
-export const spentTokens = (state: TaskState): number => totalTokens(state.usage);
 
 /** Folds one effective event at its place. `LlmCallStarted` is the caller's to check first: it holds the digest of what was asked. */
 export function apply(state: TaskState, event: TaskEvent, seq: number): void {
+  state.ledger = entered(state.ledger, event);
   switch (event.type) {
     case "TaskStarted":
       state.attempts = event.attempt;
       return;
+    case "LlmCallStarted": // the call may be under way: the phase stays `ask`
+      state.asking = { purpose: event.purpose, digest: event.requestDigest };
+      return;
     case "LlmCallCompleted":
-      answered(state, event.response, event.usage);
+      state.failures = 0;
+      state.retryAt = null;
+      state.usage = addUsage(state.usage, event.usage);
+      if (state.asking?.purpose === "summary") summarised(state, state.asking.digest, event.response);
+      else answered(state, event.response, event.usage);
+      state.asking = null;
       return;
     case "ToolCallStarted": {
       const key = callKey(event.tool, event.args);
@@ -124,8 +156,18 @@ export function apply(state: TaskState, event: TaskEvent, seq: number): void {
     case "LlmCallFailed":
       state.failures++;
       state.retryAt = event.retryAt ?? null;
+      if (event.error.code === "context_exceeded") tooLong(state);
+      state.asking = null;
       return;
-    case "LlmCallStarted": // the call may be under way: the phase stays `ask`
+    case "ToolResultsElided":
+      for (const id of event.toolUseIds) state.elided.add(id);
+      rewrite(state, withElided(state.history.messages, state.elided), seq);
+      return;
+    case "ContextCompacted": {
+      const kept = state.history.messages.slice(event.folded);
+      rewrite(state, [summaryMessage(event.summary), ...kept], seq);
+      return;
+    }
     case "FactIgnored":
     case "CutRequested":
     case "StreamInvalidated":
@@ -135,15 +177,48 @@ export function apply(state: TaskState, event: TaskEvent, seq: number): void {
   }
 }
 
-function answered(state: TaskState, response: Omit<ModelResponse, "usage">, spent: Usage): void {
+/**
+ * The conversation as it is from here on. What it says now is a fact, by value: the chain of digests starts anew at this place, as after a sealed turn
+ * (I6a), and every question before was held against today's code when the log was read.
+ */
+function rewrite(state: TaskState, messages: readonly Message[], seq: number): void {
+  const { header, history } = state;
+  history.messages.length = 0;
+  history.links.length = 0;
+  history.sealed = 0;
+  for (const message of messages) append(header, history, message);
+  sealHistory(header, history, seq);
+  state.measured = estimated(header);
+}
+
+/** The provider says that the request doesn't fit. */
+function tooLong(state: TaskState): void {
+  const sent = Math.min(state.windowSeen ?? Infinity, pressure(state.measured, state.history));
+  state.windowSeen = Math.floor((sent * WINDOW_SHRINKS_TO_PERCENT) / 100);
+}
+
+/** Calls and reasoning in such an answer are nobody's. */
+function summarised(state: TaskState, digest: string, response: Answer): void {
+  state.summaryCalls++;
+  for (const use of toolUses(response.content)) state.usedIds.add(use.id);
+  if (response.stopReason === "contextExceeded") tooLong(state);
+  else state.summaries.set(digest, summaryText(response));
+}
+
+/** A refusal is no summary. */
+export const summaryText = (response: Answer): string =>
+  response.stopReason === "refusal" ? "" : answerText(response.content);
+
+type Answer = Omit<ModelResponse, "usage">;
+
+function answered(state: TaskState, response: Answer, spent: Usage): void {
   state.steps++;
   state.turnSteps++;
-  state.failures = 0;
-  state.retryAt = null;
-  state.usage = addUsage(state.usage, spent);
   const uses = toolUses(response.content);
   for (const use of uses) state.usedIds.add(use.id);
+  if (response.stopReason === "contextExceeded") return tooLong(state); // half an answer: asked again when there is room
   append(state.header, state.history, answerMessage(response.content));
+  state.measured = measuredBy(state.measured, spent, state.history);
   const paused = response.stopReason === "pause" && uses.length === 0; // a call needs its result before anything else is said
   state.pauses = paused ? state.pauses + 1 : 0;
   if (paused) {
@@ -154,7 +229,7 @@ function answered(state: TaskState, response: Omit<ModelResponse, "usage">, spen
             verdict: failed("model.paused_too_often", `The model paused its turn ${state.pauses} times in a row.`),
           }
         : { type: "ask" };
-  } else if (uses.length > 0 && response.stopReason !== "refusal" && response.stopReason !== "contextExceeded") {
+  } else if (uses.length > 0 && response.stopReason !== "refusal") {
     const cut = response.stopReason === "maxTokens";
     state.phase = {
       type: "tools",
@@ -174,14 +249,12 @@ function answered(state: TaskState, response: Omit<ModelResponse, "usage">, spen
 }
 
 /** A final answer: what becomes of the task. Null: a wrong output, answered with feedback; the loop goes on. */
-function judge(state: TaskState, response: Omit<ModelResponse, "usage">): Verdict | null {
+function judge(state: TaskState, response: Answer): Verdict | null {
   const text = answerText(response.content);
   const empty = text.trim() === "";
   const truncated = response.stopReason === "maxTokens";
   if (response.stopReason === "refusal")
     return failed("model.refused", empty ? "The model refused to answer." : `The model refused: ${text}`);
-  if (response.stopReason === "contextExceeded")
-    return failed("context_exceeded", "The conversation no longer fits the model's context window.");
   if (truncated && empty)
     return failed("output_exhausted", "The model used all its tokens without a word of an answer: raise maxTokens.");
   if (state.check === null) return { type: "complete", result: text, truncated };
@@ -203,7 +276,8 @@ const callOf = (state: TaskState, toolUseId: string): Call | undefined =>
 function completed(state: TaskState, result: CallResult): void {
   const call = callOf(state, result.toolUseId);
   if (call === undefined || state.phase.type !== "tools") return;
-  call.completed ??= { toolUseId: result.toolUseId, result: result.result, isError: result.isError };
+  const { toolUseId, isError, media } = result;
+  call.completed ??= { toolUseId, result: result.result, isError, ...(media === undefined ? {} : { media }) };
   const results = state.phase.calls.flatMap((c) => (c.completed === null ? [] : [c.completed]));
   if (results.length < state.phase.calls.length) return;
   append(state.header, state.history, resultsMessage(results)); // in call order, whatever the log's order (I4)

@@ -46,3 +46,44 @@ export const callDenied = (by: string, comment: string): string =>
   comment.trim() === ""
     ? `${by} did not allow this call, and it did not run.`
     : `${by} did not allow this call, and it did not run: ${comment}`;
+
+/** Stands in a request where an old result stood that takes room. */
+export const elidedResult = (tool: string): string =>
+  `(The output of ${tool} was left out here to save room. It is kept in the event log; call the tool again if you need it.)`;
+
+/** Asks the model for a summary of the conversation before it. */
+export const summaryRequest = (maxTokens: number): string =>
+  `This conversation is getting too long and will go on from a summary that you write now. Write it as plain text of at most ${maxTokens} tokens, without calling a tool, in this order:
+1. The task, quoted as it was given.
+2. Every message of the user, word for word.
+3. Decisions that were made, and constraints to keep.
+4. Facts, numbers, names and URLs that were found, with their sources.
+5. Where the work stands now.
+6. The next step.
+Leave out nothing that is needed to go on; nobody will see what came before.`;
+
+/** The same for one part of a conversation that is too long to be read at once; `before` is the summary of the parts before it. */
+export const partSummaryRequest = (
+  part: number,
+  parts: number,
+  before: string,
+  text: string,
+  maxTokens: number,
+): string =>
+  `A conversation is too long to be read at once. ${
+    before === ""
+      ? `This is part ${part} of ${parts}.`
+      : `This is part ${part} of ${parts}. The summary of the parts before it:\n<summary>\n${before}\n</summary>`
+  }
+<part>
+${text}
+</part>
+Write one summary of everything up to here, as plain text of at most ${maxTokens} tokens, in this order: the task, quoted as it was given; every message of the user, word for word; decisions and constraints; facts, numbers, names and URLs with their sources; where the work stands; the next step.`;
+
+/** What a conversation begins with after its older part was folded. */
+export const foldedSummary = (summary: string): string =>
+  `The earlier part of this conversation was replaced by this summary of it:\n${summary}`;
+
+/** A file that a tool showed, where a request can only hold words. */
+export const mediaInWords = (kind: string, name: string): string =>
+  `(${kind === "pdf" ? "a PDF" : "an image"}: ${name})`;

@@ -1,41 +1,70 @@
 -- The append (I2) for a batch in which something settles, parks, ends, releases or goes on after a wait: up to 128 items of one agent in one round trip.
 -- Locks: stream rows ORDER BY (run_id, stream_id) — INCLUDING the run's own row of every task that ends, and every open task of a run that ends — then
--- wave rows by (run_id, wave), only while their run's row is held, then runs rows by run_id. Locking the run's row after the wave deadlocks two workers
+-- budgets by run_id, then wave rows by (run_id, wave), only while their run's row is held, then runs rows by run_id. Locking the run's row after the wave deadlocks two workers
 -- that each tick one run and settle the last task of the other.
 -- One UPDATE of streams, one of waves, one of runs: two in one statement that meet in a row lose one of them without a word. Waves and runs move by an
 -- aggregated count, because UPDATE … FROM applies one joined row a target. `locked` holds what is true after the lock wait, the snapshot doesn't.
 -- 'again': the task was moved, while this statement waited, to a wave INSERTed after its snapshot: a lock wait shows newer versions of rows, never new
 -- rows. Nothing of the item is written; sent anew it has a new snapshot.
 -- Events are written whenever head and epoch match; only the park depends on inbox_seq = absorbed, and on no fact posted by this very statement (I10).
+-- A stream holds its reservation in its own row, so whoever ends it gives it back, and a call that is sent again replaces it. Where a run has a budget,
+-- what an item asks for more must fit beside what is spent and reserved, items before it in this batch included, refused ones too: else 'budget'.
+-- A session's end may require, as a park does, that every fact was absorbed: else 'heard'. Nothing of either is written.
 -- An owner is required too: after a release, park or end nothing more is written under that epoch (a repeated append without events would be).
 -- $1 ord int[]        $2 run uuid[]      $3 stream text[]    $4 head bigint[]   $5 epoch bigint[]  $6 n int[]   $7 next text[] run|park|release|end
--- $8 progress bool[]  $9 keep_attempts bool[] (release)      $10 absorbed bigint[], $11 wait text[], $12 wake_at ms float8[] (park)
+-- $8 progress bool[]  $9 keep_attempts bool[] (release)      $10 absorbed bigint[] (park; end of a session), $11 wait text[], $12 wake_at ms float8[] (park)
 -- $13 after ms float8[] (release)        $14 outcome text[] completed|failed|cancelled, $15 output jsonb[], $16 error jsonb[] (end; the values for a run only)
 -- $17 lease ms int[]  $18 grace ms int   $19 cancel fact jsonb (to open tasks of a run that ends)
 -- $20 before int[] (events of the items before it)           $21 type text[]     $22 payloads, a jsonb array      (as append-plain's)
--- Returns a row an item: outcome ok|conflict|again, inbox_seq, status ('running' after a refused park), rang: its wave has told the run (one item a bell).
+-- $23 hold tokens bigint[], $24 hold nano dollars bigint[] (null: leaves its reservation as it is)   $25 spent tokens bigint[], $26 spent nano bigint[]
+-- Returns a row an item: outcome ok|conflict|again|budget|heard, inbox_seq, status ('running' after a refused park), rang: its wave has told the run (one item a bell).
 WITH want AS MATERIALIZED (
   SELECT w.ord, w.run_id, w.stream_id COLLATE "C" AS stream_id, w.head, w.epoch, w.n, w.next, w.progress, w.keep_attempts, w.absorbed, w.wait, w.wake_ms,
-         w.after_ms, w.outcome, w.output, w.error, w.lease_ms, w.before
+         w.after_ms, w.outcome, w.output, w.error, w.lease_ms, w.before, w.hold_tokens, w.hold_nano, w.spend_tokens, w.spend_nano
   FROM unnest($1::int[], $2::uuid[], $3::text[], $4::bigint[], $5::bigint[], $6::int[], $7::text[], $8::bool[], $9::bool[], $10::bigint[], $11::text[],
-              $12::float8[], $13::float8[], $14::text[], $15::jsonb[], $16::jsonb[], $17::int[], $20::int[])
-    AS w(ord, run_id, stream_id, head, epoch, n, next, progress, keep_attempts, absorbed, wait, wake_ms, after_ms, outcome, output, error, lease_ms, before)
+              $12::float8[], $13::float8[], $14::text[], $15::jsonb[], $16::jsonb[], $17::int[], $20::int[], $23::bigint[], $24::bigint[],
+              $25::bigint[], $26::bigint[])
+    AS w(ord, run_id, stream_id, head, epoch, n, next, progress, keep_attempts, absorbed, wait, wake_ms, after_ms, outcome, output, error, lease_ms, before,
+         hold_tokens, hold_nano, spend_tokens, spend_nano)
 ), target AS MATERIALIZED (
   SELECT w.run_id, w.stream_id FROM want w
   UNION SELECT w.run_id, 'run' COLLATE "C" FROM want w WHERE w.next = 'end'
   UNION SELECT s.run_id, s.stream_id FROM want w JOIN :agent.streams s ON s.run_id = w.run_id
         WHERE w.next = 'end' AND w.stream_id = 'run' AND s.status <> 'ended'
 ), locked AS MATERIALIZED (                        -- every stream row, in one order
-  SELECT s.run_id, s.stream_id, s.head_seq, s.inbox_seq, s.lease_epoch, s.lease_owner, s.status, s.wait, s.wave
+  SELECT s.run_id, s.stream_id, s.head_seq, s.inbox_seq, s.lease_epoch, s.lease_owner, s.status, s.wait, s.wave, s.hold_tokens, s.hold_nano
   FROM :agent.streams s JOIN target t ON t.run_id = s.run_id AND t.stream_id = s.stream_id
   ORDER BY s.run_id, s.stream_id FOR UPDATE OF s
 ), fresh AS MATERIALIZED (                         -- the compare of the compare-and-swap; a task that ends settles the wave of its locked row
-  SELECT w.*, CASE WHEN w.next = 'end' AND w.stream_id <> 'run' THEN l.wave END AS wave, l.wait AS old_wait, l.inbox_seq
+  SELECT w.*, CASE WHEN w.next = 'end' AND w.stream_id <> 'run' THEN l.wave END AS wave, l.wait AS old_wait, l.inbox_seq,
+         coalesce(w.hold_tokens, CASE WHEN w.next = 'end' THEN 0 END, l.hold_tokens) AS new_tokens, l.hold_tokens AS old_tokens,
+         coalesce(w.hold_nano, CASE WHEN w.next = 'end' THEN 0 END, l.hold_nano) AS new_nano, l.hold_nano AS old_nano
   FROM want w JOIN locked l ON l.run_id = w.run_id AND l.stream_id = w.stream_id
   WHERE l.head_seq = w.head AND l.lease_epoch = w.epoch AND l.lease_owner IS NOT NULL
+), paying AS MATERIALIZED (
+  SELECT f.ord, f.run_id, f.hold_tokens, f.new_tokens - f.old_tokens AS tokens, f.new_nano - f.old_nano AS nano,
+         coalesce(f.spend_tokens, 0) AS spend_tokens, coalesce(f.spend_nano, 0) AS spend_nano
+  FROM fresh f WHERE f.hold_tokens IS NOT NULL OR (f.next = 'end' AND (f.old_tokens > 0 OR f.old_nano > 0))
+), purse AS MATERIALIZED (
+  SELECT b.run_id, b.cap_tokens, b.cap_nano, b.reserved_tokens, b.reserved_nano, b.spent_tokens, b.spent_nano
+  FROM :agent.budgets b JOIN (SELECT DISTINCT run_id FROM paying) p ON p.run_id = b.run_id ORDER BY b.run_id FOR UPDATE OF b
+), poor AS MATERIALIZED (                          -- items that ask for more than there is
+  SELECT q.ord, q.spent_tokens, q.spent_nano
+  FROM (SELECT p.ord, p.hold_tokens, b.*, sum(greatest(p.tokens + p.spend_tokens, 0)) OVER before AS asked_tokens,
+               sum(greatest(p.nano + p.spend_nano, 0)) OVER before AS asked_nano
+        FROM paying p JOIN purse b ON b.run_id = p.run_id WINDOW before AS (PARTITION BY p.run_id ORDER BY p.ord)) q
+  WHERE q.hold_tokens > 0 AND (q.reserved_tokens + q.spent_tokens + q.asked_tokens > q.cap_tokens OR q.reserved_nano + q.spent_nano + q.asked_nano > q.cap_nano)
 ), ok AS MATERIALIZED (
   SELECT f.* FROM fresh f
-  WHERE f.wave IS NULL OR EXISTS (SELECT 1 FROM :agent.waves v WHERE v.run_id = f.run_id AND v.wave = f.wave)   -- else 'again'
+  WHERE (f.wave IS NULL OR EXISTS (SELECT 1 FROM :agent.waves v WHERE v.run_id = f.run_id AND v.wave = f.wave))          -- else 'again'
+    AND NOT EXISTS (SELECT 1 FROM poor p WHERE p.ord = f.ord)
+    AND (f.next <> 'end' OR f.absorbed IS NULL OR f.absorbed = f.inbox_seq)                                             -- else 'heard'
+), paid AS (
+  UPDATE :agent.budgets b SET reserved_tokens = b.reserved_tokens + d.tokens, reserved_nano = b.reserved_nano + d.nano,
+                              spent_tokens = b.spent_tokens + d.spend_tokens, spent_nano = b.spent_nano + d.spend_nano
+  FROM (SELECT p.run_id, sum(p.tokens) AS tokens, sum(p.nano) AS nano, sum(p.spend_tokens) AS spend_tokens, sum(p.spend_nano) AS spend_nano
+        FROM paying p JOIN ok o ON o.ord = p.ord GROUP BY p.run_id) d
+  WHERE b.run_id = d.run_id
 ), ripe AS MATERIALIZED (                          -- FOR UPDATE: a plain read would see the snapshot, not the last decrement
   SELECT v.run_id, v.wave, v.signalled, v.unsettled - c.k AS left_over, (c.failed AND v.on_failure = 'fail') AS broke, c.ringer
   FROM :agent.waves v JOIN (SELECT run_id, wave, count(*)::int AS k, bool_or(outcome <> 'completed') AS failed, max(ord) AS ringer FROM ok WHERE wave IS NOT NULL
@@ -56,7 +85,7 @@ WITH want AS MATERIALIZED (
     AND NOT EXISTS (SELECT 1 FROM ok e WHERE e.run_id = l.run_id AND e.stream_id = l.stream_id AND e.next = 'end')
 ), change AS MATERIALIZED (                        -- what happens to each row, its own append and the facts posted to it together
   SELECT t.run_id, t.stream_id, o.ord, o.n, o.next, o.progress, o.keep_attempts, o.absorbed, o.wait, o.old_wait, o.wake_ms, o.after_ms,
-         o.outcome, o.output, o.error, o.lease_ms, o.before, p.posts,
+         o.outcome, o.output, o.error, o.lease_ms, o.before, o.new_tokens, o.new_nano, p.posts,
          coalesce(o.next = 'park' AND o.inbox_seq = o.absorbed AND p.posts IS NULL, false) AS parks
   FROM target t
   LEFT JOIN ok o ON o.run_id = t.run_id AND o.stream_id = t.stream_id
@@ -88,6 +117,8 @@ WITH want AS MATERIALIZED (
                    ELSE s.wake_at END,
     attempts = CASE WHEN k.progress OR k.parks OR k.next = 'end' OR (k.next = 'release' AND NOT k.keep_attempts) THEN 0 ELSE s.attempts END,
     solo_attempts = CASE WHEN k.progress OR k.parks OR k.next = 'end' OR (k.next = 'release' AND NOT k.keep_attempts) THEN 0 ELSE s.solo_attempts END,
+    hold_tokens = coalesce(k.new_tokens, s.hold_tokens),
+    hold_nano = coalesce(k.new_nano, s.hold_nano),
     problem = CASE WHEN k.n > 0 OR k.parks THEN NULL ELSE s.problem END   -- whoever parks has worked on it
   FROM change k
   WHERE s.run_id = k.run_id AND s.stream_id = k.stream_id
@@ -129,7 +160,8 @@ WITH want AS MATERIALIZED (
   FROM rows_last c LEFT JOIN moved m ON m.run_id = c.run_id AND m.stream_id = 'run' AND c.over
   WHERE r.run_id = c.run_id
 )
-SELECT w.ord, m.inbox_seq, m.status,
-       CASE WHEN m.ord IS NOT NULL THEN 'ok' WHEN f.ord IS NULL THEN 'conflict' ELSE 'again' END AS outcome,
-       EXISTS (SELECT 1 FROM bell b WHERE b.ringer = w.ord) AS rang
-FROM want w LEFT JOIN moved m ON m.ord = w.ord LEFT JOIN fresh f ON f.ord = w.ord ORDER BY w.ord
+SELECT w.ord, coalesce(m.inbox_seq, f.inbox_seq) AS inbox_seq, m.status,
+       CASE WHEN m.ord IS NOT NULL THEN 'ok' WHEN f.ord IS NULL THEN 'conflict' WHEN p.ord IS NOT NULL THEN 'budget'
+            WHEN f.next = 'end' AND f.absorbed <> f.inbox_seq THEN 'heard' ELSE 'again' END AS outcome,
+       EXISTS (SELECT 1 FROM bell b WHERE b.ringer = w.ord) AS rang, p.spent_tokens, p.spent_nano
+FROM want w LEFT JOIN moved m ON m.ord = w.ord LEFT JOIN fresh f ON f.ord = w.ord LEFT JOIN poor p ON p.ord = w.ord ORDER BY w.ord

@@ -4,6 +4,7 @@
 -- waits for nobody, so no order is needed. A file that is gone already is no error here.
 -- $1 run uuid  $2 process  $3 input jsonb  $4 generation int  $5 code hash  $6 idempotency key (or null)  $7 request digest
 -- $8 RunCreated's payload jsonb  $9 file ids text[]  $10 agent  $11 grace ms int  $12 mode
+-- $13 cap tokens bigint, $14 cap nano dollars bigint (both null: no budget)
 WITH run AS (
   INSERT INTO :agent.runs (run_id, process, input, generation, code_hash, idempotency_key, request_digest, mode)
   VALUES ($1::uuid, $2::text, $3::jsonb, $4::int, $5::text, $6::text, $7::text, $12::text)
@@ -12,6 +13,9 @@ WITH run AS (
   VALUES ($1::uuid, 'run', 1, $4::int, clock_timestamp() + $11::int * interval '1 ms')
 ), event AS (
   INSERT INTO :agent.events (run_id, stream_id, seq, type, payload) VALUES ($1::uuid, 'run', 1, 'RunCreated', $8::jsonb)
+), budget AS (
+  INSERT INTO :agent.budgets (run_id, cap_tokens, cap_nano)
+  SELECT $1::uuid, $13::bigint, $14::bigint WHERE $13::bigint IS NOT NULL OR $14::bigint IS NOT NULL
 ), held AS MATERIALIZED (
   SELECT 1 FROM toren_control.files WHERE id = ANY ($9::text[]) FOR KEY SHARE
 ), files AS (

@@ -50,6 +50,8 @@ CREATE TABLE :agent.streams (
   problem jsonb,                                    -- why its writer last stepped back without writing
   role text,
   wave int,                                         -- the wave that counts this task NOW: a re-plan moves it; never derived from the id
+  hold_tokens bigint NOT NULL DEFAULT 0,            -- reserved in the run's budget for the model call under way
+  hold_nano bigint NOT NULL DEFAULT 0,              -- the same in billionths of a US dollar
   PRIMARY KEY (run_id, stream_id)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500, autovacuum_analyze_scale_factor = 0.05,
         autovacuum_vacuum_cost_delay = 0);
@@ -107,6 +109,18 @@ CREATE TABLE :agent.waves (
   unsettled int NOT NULL,
   signalled boolean NOT NULL,
   PRIMARY KEY (run_id, wave)
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
+
+-- What a run may use, where a cap is set: one row a run. `reserved` is the sum of its streams' holds; spent + reserved never passes a cap by a reservation.
+-- Nano: billionths of a US dollar. No CHECK: after a lock wait Postgres tests it on the old version of the row first.
+CREATE TABLE :agent.budgets (
+  run_id uuid PRIMARY KEY,
+  cap_tokens bigint,                                -- null: not capped
+  cap_nano bigint,
+  reserved_tokens bigint NOT NULL DEFAULT 0,
+  reserved_nano bigint NOT NULL DEFAULT 0,
+  spent_tokens bigint NOT NULL DEFAULT 0,
+  spent_nano bigint NOT NULL DEFAULT 0
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
 
 -- Values too large for a row that is read often, by the hash of their JSON text.

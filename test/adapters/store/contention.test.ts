@@ -88,7 +88,7 @@ async function workOn(bench: Bench, random: () => number, stream: StreamRef): Pr
       next,
       progress: random() < 0.5,
     });
-    if (appended.type === "conflict" || appended.status !== "running") return;
+    if (appended.type !== "ok" || appended.status !== "running") return;
     ({ head, inboxSeq } = appended);
   }
 }

@@ -18,6 +18,7 @@ export function runSuite(get: () => Bench): void {
         generation: 3,
         createdAt: expect.any(Number),
         endedAt: null,
+        budget: null,
       });
       const [created] = await b.store.streams.read(b.stream(runId), 0);
       expect(created).toMatchObject({ seq: 1, type: "RunCreated", payload: { process: "other", input: { a: [1] } } });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
+import { NO_BUDGET } from "../../../shared/core/task/ledger.ts";
 import type { StreamRef } from "../../../shared/ports/store.ts";
 import { type Bench, completed, ERROR, event, failed, fresh, terminal, type Writer, wave } from "./bench.ts";
 
@@ -25,7 +26,11 @@ export function waveSuite(get: () => Bench): void {
       expect(await b.store.tasks.digests(b.agent, runId)).toEqual(
         ["w0t0", "w0t1", "w2t0"].map((taskId) => ({ taskId, digest: `d:${taskId}` })),
       );
-      expect(await b.store.tasks.spec(b.stream(runId, "task:w0t1"))).toEqual({ ...fresh("w0t1"), session: false });
+      expect(await b.store.tasks.spec(b.stream(runId, "task:w0t1"))).toEqual({
+        ...fresh("w0t1"),
+        session: false,
+        budget: NO_BUDGET,
+      });
       expect(await b.store.tasks.spec(b.stream(runId, "task:w9t9"))).toBeNull();
       await run.write([event("A")]); // the plan moved the head by its own events
     });

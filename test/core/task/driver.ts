@@ -5,6 +5,7 @@ import { type Json, toJson } from "../../../shared/core/json.ts";
 import type { AssistantPart, Message, ModelResponse, StopReason } from "../../../shared/core/messages.ts";
 import { type Header, headerOf, type RoleText } from "../../../shared/core/task/header.ts";
 import { normalise } from "../../../shared/core/task/history.ts";
+import { NO_BUDGET } from "../../../shared/core/task/ledger.ts";
 import { type Action, type Caps, nextAction } from "../../../shared/core/task/loop.ts";
 import type { OutputCheck } from "../../../shared/core/task/output.ts";
 import { replay } from "../../../shared/core/task/replay.ts";
@@ -42,7 +43,13 @@ export const EFFECTS = {
   pay: { effects: "external", idempotency: "none" },
   look: { effects: "none", idempotency: "none" },
 } as const;
-export const CAPS: Caps = { maxSteps: 50, totalTokens: null };
+export const CAPS: Caps = {
+  maxSteps: 50,
+  budget: NO_BUDGET,
+  runBudget: NO_BUDGET,
+  rates: null,
+  contextWindow: null,
+};
 export const usage = { input: 10, cacheRead: 0, cacheWrite: 0, output: 5, reasoning: 0 };
 
 /** A stream's writer, as far as a task sees it: the raw log, and the state that is folded as it grows. */
@@ -84,7 +91,7 @@ export function takeUp({ role: of, check, input }: Task, raw: Recorded[]): Write
     state,
     record: (event) => {
       recorded(raw, event);
-      apply(state, event, 0);
+      apply(state, event, raw.length);
     },
   };
 }
@@ -102,7 +109,7 @@ const IDS = ["call_1", "call_1", "call_2", "not legal!", "", "x".repeat(70), "\u
 const NAMES = ["pay", "look", "look", "se arch", "", "ünknown", "y".repeat(80)];
 const ARGS: readonly Json[] = [{}, { cents: 1 }, { q: "\uD83D", "k\uDE00": [null] }, null, "text", [1]];
 const STOPS: readonly StopReason[] = ["end", "pause", "end", "maxTokens", "pause", "refusal", "contextExceeded"];
-const RESULTS: readonly Json[] = ["ok", "", " ", null, { rows: [1, "\uDE00"] }, "x\uD83D", 0];
+const RESULTS: readonly Json[] = ["ok", "", " ", null, { rows: [1, "\uDE00"] }, "x\uD83D", 0, "long ".repeat(300)];
 
 /** Any answer that an adapter could give; tool calls more often than not. */
 export function anyAnswer(tape: Tape): ModelResponse {
@@ -133,6 +140,9 @@ export function turn(writer: Writer, caps: Caps, tape: Tape, answer = anyAnswer)
     case "complete":
       writer.record({ type: "TaskCompleted", result: action.result });
       return false;
+    case "record":
+      writer.record(action.event);
+      return true;
     case "show":
     case "wait":
       throw new Error("a task that is no session neither shows nor waits");
@@ -145,8 +155,8 @@ export function turn(writer: Writer, caps: Caps, tape: Tape, answer = anyAnswer)
 }
 
 function ask(writer: Writer, action: Action & { type: "ask" }, tape: Tape, answer: typeof anyAnswer): void {
-  const { stepId, digest } = action;
-  writer.record({ type: "LlmCallStarted", stepId, requestDigest: digest, model: "mock/script", purpose: "step" });
+  const { stepId, digest, purpose } = action;
+  writer.record({ type: "LlmCallStarted", stepId, requestDigest: digest, model: "mock/script", purpose });
   const fate = tape.pick(12);
   if (fate === 11) return; // the worker dies with the question open
   if (fate === 10) {
@@ -205,7 +215,7 @@ export function begin({ role: of, check, input }: Task): Writer {
     state,
     record: (event) => {
       recorded(raw, event);
-      apply(state, event, 0);
+      apply(state, event, raw.length);
     },
   };
 }

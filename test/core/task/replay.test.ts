@@ -9,6 +9,7 @@ import { effectiveTask, replay } from "../../../shared/core/task/replay.ts";
 import { apply, initialState } from "../../../shared/core/task/state.ts";
 import {
   begin,
+  CAPS,
   comparable,
   drive,
   type Recorded,
@@ -284,7 +285,7 @@ describe("idempotency keys", () => {
 });
 
 describe("cost", () => {
-  const caps = { maxSteps: 20_000, totalTokens: null };
+  const caps = { ...CAPS, maxSteps: 20_000 };
   const step = (of: Writer): void => {
     const n = of.state.steps;
     turn(of, caps, tapeOf([]), () => ({

@@ -1,0 +1,97 @@
+// Asking the model, for a task's next step or for a summary of its conversation. Answers null to go on with the loop.
+import { costOf, usdOf } from "../core/cost.ts";
+import type { ErrorInfo } from "../core/errors.ts";
+import type { TaskEvent } from "../core/events.ts";
+import { BUDGET_WAIT_MS, MODEL_FAILURES_MAX, MODEL_TRIES, MODEL_WAIT_IN_PROCESS_MS } from "../core/limits.ts";
+import type { ModelResponse } from "../core/messages.ts";
+import { normalise } from "../core/task/history.ts";
+import { isCapped, NOTHING, overBudget } from "../core/task/ledger.ts";
+import type { Ask } from "../core/task/loop.ts";
+import type { Worked } from "./deps.ts";
+import { mustHandOver } from "./hand-over.ts";
+import { linkedTo } from "./linked-signal.ts";
+import { askModel, backoffMs } from "./model-call.ts";
+import { parkStream } from "./park-stream.ts";
+import type { TaskWork } from "./task-work.ts";
+
+export async function askStep(work: TaskWork, ask: Ask): Promise<Worked | null> {
+  const { deps, writer, state } = work;
+  if (state.retryAt !== null && state.retryAt > writer.lease.now)
+    return await parkStream(work, "retry", { at: state.retryAt, now: writer.lease.now }); // nudged too early
+  for (let tries = 1; ; tries++) {
+    const kept = await begin(work, ask);
+    if (kept !== null) return kept;
+    const asked = await askModel(deps, ask.request, writer.interrupt);
+    if (asked.type === "interrupted") return null;
+    if (asked.type === "answered") return answered(work, ask, asked.response);
+    const { error, retryable } = asked.failure;
+    if (error.code === "context_exceeded") return failed(work, ask, error); // the loop makes room, or ends the task if there is none to make
+    if (!retryable || state.failures + 1 >= MODEL_FAILURES_MAX) {
+      failed(work, ask, error);
+      return await work.fail(error);
+    }
+    const waitMs = backoffMs(asked.failure, state.failures + 1, deps.random());
+    if (tries >= MODEL_TRIES || waitMs > MODEL_WAIT_IN_PROCESS_MS) {
+      const now = await deps.store.streams.now();
+      const retryAt = Math.ceil(now + waitMs);
+      failed(work, ask, error, retryAt);
+      return await parkStream(work, "retry", { at: retryAt, now }); // an outage costs no compute
+    }
+    failed(work, ask, error);
+    const wait = linkedTo(writer.interrupt, work.at.stop); // a worker that stops doesn't sleep on
+    await deps.sleep(waitMs, wait.signal);
+    wait.abort();
+    if (writer.interrupt.aborted || mustHandOver(work)) return null;
+  }
+}
+
+/** Durable before it begins (I4), and within the run's budget. Not null: it isn't begun. */
+async function begin(work: TaskWork, ask: Ask): Promise<Worked | null> {
+  const { writer, spec, state } = work;
+  const { stepId, digest, purpose, reserve } = ask;
+  const dollars = reserve === null || reserve.nanoUsd === 0 ? {} : { usd: usdOf(reserve.nanoUsd) };
+  const started: TaskEvent = {
+    type: "LlmCallStarted",
+    stepId,
+    requestDigest: digest,
+    model: ask.request.model,
+    purpose,
+    ...(reserve === null ? {} : { reserve: { tokens: reserve.tokens, ...dollars } }),
+  };
+  if (reserve === null || !isCapped(spec.budget)) {
+    work.record(started);
+    await writer.flush();
+    return null;
+  }
+  const purse = { hold: reserve, spend: state.ledger.open ?? NOTHING }; // sent again: what was reserved may have been paid
+  const answer = await writer.tryFlush(started, { type: "run" }, purse);
+  if (answer.type === "ok") {
+    work.fold(started, answer.head);
+    return null;
+  }
+  if (answer.type === "heard") return null;
+  const over = overBudget(spec.budget, answer.spent, reserve, "the run's");
+  if (over !== null) return await work.fail({ code: "budget_exhausted", message: over });
+  const now = await work.deps.store.streams.now(); // others' reservations stand in the way: most are too high, and are given back
+  return await parkStream(work, "retry", { at: now + BUDGET_WAIT_MS, now });
+}
+
+/** Flushed with what comes next: its tools' starts, the next question, or the end. */
+function answered(work: TaskWork, ask: Ask, response: ModelResponse): null {
+  const { usage, ...said } = normalise(response, work.state.usedIds);
+  const { rates } = work;
+  const cost = rates === null ? {} : { cost: { usd: costOf(usage, rates), simulated: rates.simulated } };
+  const before = work.state.ledger.spent;
+  work.record({ type: "LlmCallCompleted", stepId: ask.stepId, response: said, usage, ...cost });
+  const { spent } = work.state.ledger;
+  const spend = { tokens: spent.tokens - before.tokens, nanoUsd: spent.nanoUsd - before.nanoUsd };
+  if (isCapped(work.spec.budget)) work.writer.pay({ hold: NOTHING, spend });
+  return null;
+}
+
+/** A failed call gives back what was reserved for it. */
+function failed(work: TaskWork, ask: Ask, error: ErrorInfo, retryAt?: number): null {
+  work.record({ type: "LlmCallFailed", stepId: ask.stepId, error, ...(retryAt === undefined ? {} : { retryAt }) });
+  if (isCapped(work.spec.budget)) work.writer.pay({ hold: NOTHING, spend: NOTHING });
+  return null;
+}
