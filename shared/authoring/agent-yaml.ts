@@ -20,7 +20,6 @@ import { readYaml, type YamlPath, type YamlText } from "./yaml-lines.ts";
 const LATER = new Set([
   "limits",
   "retention",
-  "contextWindow",
   "runtime",
   "isolate",
   "mcp",

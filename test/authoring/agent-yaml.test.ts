@@ -119,7 +119,7 @@ defaults2: {}
 
   test("keys and values of later versions say so", () => {
     const { problems: later } = parse(`${HEAD}roles:
-  a: { system: x, runtime: long, isolate: true, contextWindow: 100 }
+  a: { system: x, runtime: long, isolate: true }
 processes:
   chat: { role: a }
 limits: { maxCostUsd: 2 }
@@ -129,7 +129,6 @@ retention: 30d
       [
         [5, "roles.a.runtime"],
         [5, "roles.a.isolate"],
-        [5, "roles.a.contextWindow"],
         [8, "limits"],
         [9, "retention"],
       ].map(([at, key]) => ["not_in_this_version", at, `${key} is not in this version: remove the key`]),
