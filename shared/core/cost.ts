@@ -9,17 +9,26 @@ export interface Rates {
   readonly output: number;
   /** Made up: of scripted and rule-based models. */
   readonly simulated: boolean;
+  /** What a call costs instead, all of it, whose input has more tokens than `aboveTokens`, cached ones counted; left out: the same. */
+  readonly long?: Omit<Rates, "simulated" | "long"> & { readonly aboveTokens: number };
 }
+
+/** The rates of a call with so many tokens of input, cached or not. */
+export const ratesFor = (inputTokens: number, rates: Rates): Omit<Rates, "long"> => {
+  const { long, ...short } = rates;
+  return long !== undefined && inputTokens > long.aboveTokens ? { ...long, simulated: rates.simulated } : short;
+};
 
 const MILLION = 1_000_000;
 export const NANO_PER_USD = 1_000_000_000;
 
 /** US dollars, exact to a billionth. `reasoning` is a part of `output`. */
-export const costOf = (u: Usage, r: Rates): number =>
-  Math.round(
-    ((u.input * r.input + u.cacheRead * r.cacheRead + u.cacheWrite * r.cacheWrite + u.output * r.output) / MILLION) *
-      NANO_PER_USD,
-  ) / NANO_PER_USD;
+export const costOf = (u: Usage, rates: Rates): number => {
+  const r = ratesFor(u.input + u.cacheRead + u.cacheWrite, rates);
+  const dollars =
+    (u.input * r.input + u.cacheRead * r.cacheRead + u.cacheWrite * r.cacheWrite + u.output * r.output) / MILLION;
+  return Math.round(dollars * NANO_PER_USD) / NANO_PER_USD;
+};
 
 /** Billionths of a dollar, rounded up. */
 export const nanoUsd = (usd: number): number => Math.ceil(usd * NANO_PER_USD - 1e-6);

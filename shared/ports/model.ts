@@ -1,4 +1,5 @@
 // A model behind a provider. Adapters: adapters/model. Their own retries are off: the engine's policy is the only one.
+import type { Rates } from "../core/cost.ts";
 import type { ErrorInfo } from "../core/errors.ts";
 import type { ModelRequest, ModelResponse, Usage } from "../core/messages.ts";
 
@@ -40,13 +41,7 @@ export interface Model {
 }
 
 /** US dollars per million tokens; `simulated` prices are shown as such. */
-export interface Price {
-  readonly input: number;
-  readonly cacheRead: number;
-  readonly cacheWrite: number;
-  readonly output: number;
-  readonly simulated: boolean;
-}
+export type Price = Rates;
 
 /** What is known of a model. Null: unknown, and shown as unknown, never as zero. */
 export interface ModelFacts {

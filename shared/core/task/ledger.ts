@@ -1,6 +1,6 @@
 // What a task has spent, over its whole raw log: money that was paid stays paid when its answer is cut away. A call that was sent and never answered
 // may have been paid too: when it is sent again, what was reserved for it counts as spent.
-import { costOf, nanoUsd, type Rates, usdOf } from "../cost.ts";
+import { costOf, nanoUsd, type Rates, ratesFor, usdOf } from "../cost.ts";
 import type { TaskEvent } from "../events.ts";
 import { totalTokens } from "../messages.ts";
 
@@ -43,8 +43,10 @@ export const ledgerOf = (raw: readonly TaskEvent[]): Ledger => raw.reduce(entere
 /** What a call may take at most: its input estimated high, at the dearest price of input, and every token that it may answer with. */
 export function askedFor(inputTokens: number, maxTokens: number, rates: Rates | null): Amount {
   const usage = { input: inputTokens, cacheRead: 0, cacheWrite: 0, output: maxTokens, reasoning: 0 };
-  const dear = rates === null ? null : { ...rates, input: Math.max(rates.input, rates.cacheWrite) };
-  return { tokens: inputTokens + maxTokens, nanoUsd: dear === null ? 0 : nanoUsd(costOf(usage, dear)) };
+  const tokens = inputTokens + maxTokens;
+  if (rates === null) return { tokens, nanoUsd: 0 };
+  const own = ratesFor(inputTokens, rates);
+  return { tokens, nanoUsd: nanoUsd(costOf(usage, { ...own, input: Math.max(own.input, own.cacheWrite) })) };
 }
 
 /** Upper bounds; null: none. */
