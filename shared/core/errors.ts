@@ -56,6 +56,9 @@ export const ERRORS = {
   "schema.newer": entry("invocation"),
   "schema.older": entry("invocation"),
   "agent.not_registered": entry("invocation"),
+  "queue.unavailable": entry("invocation", true),
+  "secret.unavailable": entry("invocation", true),
+  "environment.incomplete": entry("invocation"),
   // a client's request, or what an author wrote
   "request.invalid": entry("request"),
   "request.too_large": entry("request"),

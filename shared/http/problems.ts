@@ -30,6 +30,8 @@ export const STATUS = {
   "workflow.not_json": 422,
   "agent.not_registered": 503,
   "database.unavailable": 503,
+  "queue.unavailable": 503,
+  "secret.unavailable": 503,
   "database.unsafe": 503,
   "schema.newer": 503,
   "schema.older": 503,
