@@ -232,6 +232,36 @@ export const QUEUE_DELAY_MAX_MS = 15 * 60_000;
 export const TICK_INVOCATION_MS = 15 * 60_000;
 /** The most that Lambda gives. */
 export const TASK_INVOCATION_MS = 15 * 60_000;
+/** A pass takes a second; a long audit is stopped here and begun anew an hour later. */
+export const GUARDIAN_INVOCATION_MS = 60_000;
+/** API Gateway ends a request after 29 s. */
+export const API_INVOCATION_MS = 29_000;
+/** A stream of events is resumed by its reader when it ends: no connection is held for longer. */
+export const EVENTS_INVOCATION_MS = 60_000;
+/** Schemas of a hundred agents; CloudFormation itself waits for an hour. */
+export const MIGRATE_INVOCATION_MS = 15 * 60_000;
+/** A deployed worker takes more messages into free slots while this much time is left: most tasks end within it. */
+export const TOP_UP_UNTIL_MS = 3 * 60_000;
+/** How often a deployed worker with free slots asks for more while others work: 0.0004 cents a time, a hundredth of what it costs to run. */
+export const TOP_UP_EVERY_MS = 2_000;
+/** Of the heap, past which a deployed worker takes in no more: what it has still grows, and a crash ends all ten. */
+export const ADMISSION_HEAP_PERCENT = 60;
+/** An event loop that stood still for so long held up heartbeats and time-outs: said in the log. */
+export const EVENT_LOOP_DELAY_MS = 1_000;
+/** Tries of messages that SQS refused as its own failure (a throttle): its client has waited between tries of a whole request before. */
+export const QUEUE_SEND_TRIES = 3;
+/** EventBridge Scheduler is exact to a minute: it sends a hint this much earlier, and the queue's delay is exact to a second. */
+export const TIMER_EARLY_MS = 90_000;
+/** The pulse's beat on AWS: while anything is leased or due soon, a pass of the guardian follows the last one by this. */
+export const PULSE_MS = 5_000;
+/** What is due within this time keeps the pulse going; what is later is in time with the schedule that starts it every minute. */
+export const PULSE_HORIZON_MS = 60_000;
+/** A beat that is so late is lost: SQS delivers within a second or two. */
+export const PULSE_LATE_MS = 15_000;
+/** Tasks at once of a worker without Lambda's time limit: they wait for models and tools nearly all the time. */
+export const LONG_TASKS_PER_WORKER = 64;
+/** A worker for long tasks that finds nothing for this long ends: starting another takes half a minute. */
+export const LONG_IDLE_MS = 2 * 60_000;
 /** A deployed queue shows a message again this long after its reader must have ended. */
 export const VISIBILITY_MARGIN_MS = 60_000;
 /** A hint that nobody took for this long is of no use: the guardian has sent others. */
@@ -259,6 +289,22 @@ export const DRAIN_MS = 20_000;
 export const APPEND_CONNECTIONS = 4;
 /** Reads, leases, facts and the API of one worker share these. */
 export const POOL_CONNECTIONS = 8;
+/** A deployed function's: it works on ten tasks at once, a thousand of it share one server, and each of its users has a limit. */
+export const FUNCTION_APPEND_CONNECTIONS = 2;
+/** As above: with those for appends, five connections an execution environment at most. */
+export const FUNCTION_POOL_CONNECTIONS = 3;
+/** The server ends a session that was idle for so long: of a function that froze with it. */
+export const IDLE_SESSION_TIMEOUT_MS = 60_000;
+/** Of a token for RDS; it is valid for 15 minutes, and only looked at when a connection is made. */
+export const DATABASE_TOKEN_KEEP_MS = 10 * 60_000;
+/** A secret is read anew after this time; earlier when a provider refuses a key. */
+export const SECRET_KEEP_MS = 5 * 60_000;
+/** Of re-reads that refused keys ask for: a wrong key must not call Secrets Manager for every task. */
+export const SECRET_REREAD_MS = 10_000;
+/** A larger file goes to S3: a row of it would be copied by every reader's connection, and Lambda's answers hold 6 MB. */
+export const FILE_IN_ROW_BYTES = 4 * 1024 * 1024;
+/** Of a presigned address: it is used at once. */
+export const FILE_LINK_MS = 5 * 60_000;
 /** A lock that an append can't get in this time belongs to somebody stuck: the batch is retried. */
 export const LOCK_TIMEOUT_MS = 2_000;
 /** Of the appends' connections: their statements take milliseconds, and one that hangs holds row locks. */
@@ -340,3 +386,8 @@ relation(TASK_INVOCATION_MS <= 15 * 60_000, "Lambda runs for 15 minutes at most"
 relation(STEP_RESERVE_MS < TASK_INVOCATION_MS, "an invocation has time for a step");
 relation(STEP_TIMEOUT_MS + STEP_RESERVE_MS <= TICK_INVOCATION_MS, "a tick has time for a workflow's step");
 relation(MESSAGE_RETENTION_MS < DEAD_LETTER_RETENTION_MS, "a dead letter outlives the queue that gave it up");
+relation(PULSE_MS < PULSE_LATE_MS && PULSE_LATE_MS < LEASE_MS, "a lost pulse is found within a lease");
+relation(TOP_UP_UNTIL_MS > STEP_RESERVE_MS, "what is taken in late has time for a step");
+relation(TIMER_EARLY_MS > 60_000 && TIMER_EARLY_MS < QUEUE_DELAY_MAX_MS, "a schedule's rest fits a queue's delay");
+relation(IDLE_SESSION_TIMEOUT_MS > CONNECTION_IDLE_MS, "we drop an idle connection before the server does");
+relation(FILE_IN_ROW_BYTES < FILE_MAX_BYTES, "files in rows are the small ones");
