@@ -1,0 +1,88 @@
+// Files as Converse takes them: an image by its format, a PDF as a document with a name under Bedrock's rules, unlike any other of the request.
+import type { ContentBlock } from "@aws-sdk/client-bedrock-runtime";
+import {
+  BEDROCK_DOCUMENT_NAME_CHARS,
+  BEDROCK_FILES_MAX,
+  BEDROCK_FILES_MAX_BYTES,
+  BEDROCK_IMAGE_MAX_BYTES,
+  BEDROCK_PDFS_MAX,
+} from "../../../core/limits.ts";
+import type { Message } from "../../../core/messages.ts";
+import type { AskContext } from "../../../ports/model.ts";
+import { inWords, type MediaLimits, type ReadyMessage, readMedia, type ShownFile, type TextPart } from "../media.ts";
+import type { Traits } from "./traits.ts";
+
+export type ImageBlock = ContentBlock.ImageMember;
+export type DocumentBlock = ContentBlock.DocumentMember;
+
+const IMAGE_FORMATS: Readonly<Record<string, "png" | "jpeg" | "gif" | "webp">> = {
+  "image/png": "png",
+  "image/jpeg": "jpeg",
+  "image/gif": "gif",
+  "image/webp": "webp",
+};
+
+/** The conversation with what may be shown of its files; of PDFs the last BEDROCK_PDFS_MAX. */
+export async function readFiles(
+  messages: readonly Message[],
+  traits: Traits,
+  media: AskContext["media"] | undefined,
+): Promise<ReadyMessage[]> {
+  const limits: MediaLimits = {
+    imageTypes: traits.images ? Object.keys(IMAGE_FORMATS) : [],
+    imageMaxBytes: BEDROCK_IMAGE_MAX_BYTES,
+    pdf: traits.pdf,
+    pdfMaxBytes: traits.pdfMaxBytes,
+    totalMaxBytes: BEDROCK_FILES_MAX_BYTES,
+    filesMax: BEDROCK_FILES_MAX,
+  };
+  const ready = await readMedia(messages, limits, media);
+  let pdfs = 0;
+  const last = <P extends { readonly type: string }>(part: P | ShownFile): P | ShownFile | TextPart => {
+    if (!isFile(part) || part.kind !== "pdf" || ++pdfs <= BEDROCK_PDFS_MAX) return part;
+    return inWords(part, `one request shows ${BEDROCK_PDFS_MAX} PDFs at most, and newer ones went first`);
+  };
+  const backwards = ready.toReversed().map((message): ReadyMessage => {
+    if (message.role === "assistant") return message;
+    const content = message.content.toReversed().map((part) => {
+      if (part.type !== "toolResult") return last<TextPart>(part);
+      return {
+        ...part,
+        shown: part.shown
+          .toReversed()
+          .map((file) => last<TextPart>(file))
+          .reverse(),
+      };
+    });
+    return { role: "user", content: content.reverse() };
+  });
+  return backwards.reverse();
+}
+
+const isFile = (part: { readonly type: string }): part is ShownFile => part.type === "file";
+
+/** Makes the blocks of one request: it remembers which names are taken. */
+export function createFileBlocks(): (file: ShownFile) => [ImageBlock] | [ContentBlock.TextMember, DocumentBlock] {
+  const taken = new Set<string>();
+  return ({ kind, mediaType, name, content }) => {
+    const format = IMAGE_FORMATS[mediaType];
+    if (kind === "image" && format !== undefined) return [{ image: { format, source: { bytes: content } } }];
+    const label = documentName(name, taken);
+    // Bedrock wants words beside a document; and the model must find it under the name that people use.
+    const words = { text: `The file ${JSON.stringify(name.toWellFormed())} is the document "${label}":` };
+    return [words, { document: { format: "pdf", name: label, source: { bytes: content } } }];
+  };
+}
+
+/** Letters, digits, single spaces, hyphens and brackets of both kinds; compared without case. */
+function documentName(name: string, taken: Set<string>): string {
+  const plain = name
+    .replace(/\.[^.]*$/, "")
+    .replace(/[^a-zA-Z0-9\-()[\]]+/g, " ")
+    .trim();
+  const base = plain === "" ? "document" : plain.slice(0, BEDROCK_DOCUMENT_NAME_CHARS - 10).trim();
+  let label = base;
+  for (let n = 2; taken.has(label.toLowerCase()); n++) label = `${base} (${n})`;
+  taken.add(label.toLowerCase());
+  return label;
+}

@@ -1,0 +1,105 @@
+// One question as Converse takes it.
+import type {
+  ConverseStreamCommandInput,
+  SystemContentBlock,
+  Message as WireMessage,
+} from "@aws-sdk/client-bedrock-runtime";
+import { canonical, type Json, type JsonObject } from "../../../core/json.ts";
+import type { ModelRequest } from "../../../core/messages.ts";
+import type { ReadyMessage } from "../media.ts";
+import { markMessages, markSystem, markTools } from "./marks.ts";
+import { type BedrockOptions, thinksHard } from "./options.ts";
+import { fitsStructuredOutput } from "./output-schema.ts";
+import { wireTools } from "./tools.ts";
+import type { Traits } from "./traits.ts";
+import { wireMessages } from "./turns.ts";
+
+/** What a model is believed to take. What it refuses is taken out, and stays out (concessions.ts). */
+export interface Plan {
+  readonly stream: boolean;
+  readonly marks: boolean;
+  readonly reasoning: boolean;
+  readonly outputSchema: boolean;
+}
+
+export interface Question {
+  /** As it is sent: an id or ARN. */
+  readonly modelId: string;
+  /** What is known to stand behind it. */
+  readonly model: string;
+  readonly traits: Traits;
+  readonly options: BedrockOptions;
+  readonly request: Omit<ModelRequest, "messages" | "options">;
+  readonly messages: readonly ReadyMessage[];
+}
+
+type Input = ConverseStreamCommandInput;
+
+export function converseInput(question: Question, plan: Plan): Input {
+  const { modelId, model, traits, options, request } = question;
+  const messages = wireMessages(question.messages, { traits, model, reasoning: plan.reasoning });
+  const tools = wireTools(request.tools, messages, traits);
+  const marks = plan.marks ? traits : null;
+  const system: SystemContentBlock[] = request.system.trim() === "" ? [] : [{ text: request.system }];
+  return {
+    modelId,
+    messages: markMessages(messages, marks),
+    ...(system.length === 0 ? {} : { system: markSystem(system, marks) }),
+    ...(tools.length === 0 ? {} : { toolConfig: { tools: markTools(tools, marks) } }),
+    inferenceConfig: {
+      ...(thinksHard(options) ? {} : { maxTokens: request.maxTokens }),
+      ...defined(options.inferenceConfig),
+    },
+    ...extras(options, messages),
+    ...outputConfig(options, plan.outputSchema ? request.outputSchema : undefined),
+  };
+}
+
+function extras(options: BedrockOptions, messages: readonly WireMessage[]): Partial<Input> {
+  const {
+    additionalModelRequestFields: more,
+    performanceConfig,
+    guardrailConfig,
+    serviceTier,
+    requestMetadata,
+  } = options;
+  const fields = more === undefined ? undefined : thinkingThatFits(more, messages);
+  return {
+    ...(fields === undefined || Object.keys(fields).length === 0
+      ? {}
+      : { additionalModelRequestFields: fields as Input["additionalModelRequestFields"] }),
+    ...(performanceConfig === undefined ? {} : { performanceConfig }),
+    ...(guardrailConfig === undefined ? {} : { guardrailConfig: defined(guardrailConfig) }),
+    ...(serviceTier === undefined ? {} : { serviceTier }),
+    ...(requestMetadata === undefined ? {} : { requestMetadata }),
+  };
+}
+
+/**
+ * Claude with a thinking budget refuses to go on from calls that no thinking stands before. Such are those of another model, before a switch in the
+ * middle of a turn: that turn is finished without thinking.
+ */
+function thinkingThatFits(fields: JsonObject, messages: readonly WireMessage[]): JsonObject {
+  if ((fields.thinking as JsonObject | undefined)?.type !== "enabled") return fields;
+  const last = messages.findLast(({ role }) => role === "assistant")?.content ?? [];
+  const calls = last.some((block) => block.toolUse !== undefined);
+  if (!calls || last[0]?.reasoningContent !== undefined) return fields;
+  const { thinking: _, ...rest } = fields;
+  return rest;
+}
+
+function outputConfig({ outputConfig: given }: BedrockOptions, schema: Json | undefined): Partial<Input> {
+  const held = schema !== undefined && fitsStructuredOutput(schema) ? schema : undefined;
+  if (held === undefined) return given === undefined ? {} : { outputConfig: given };
+  const textFormat = {
+    type: "json_schema" as const,
+    structure: { jsonSchema: { name: "output", schema: canonical(held) } },
+  };
+  return { outputConfig: { ...given, textFormat } };
+}
+
+type Defined<T> = { [K in keyof T]: Exclude<T[K], undefined> };
+
+/** Without members that are undefined. */
+const defined = <T extends object>(value: T | undefined): Partial<Defined<T>> =>
+  Object.fromEntries(Object.entries(value ?? {}).filter(([, v]) => v !== undefined)) as Partial<Defined<T>>;
