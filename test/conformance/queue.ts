@@ -12,6 +12,12 @@ export interface QueueUnderTest {
   empty(): Promise<void>;
   /** False where the service doesn't know it (SQS standard queues). */
   readonly dedupes: boolean;
+  /** False where workers find out by asking alone (SQS). */
+  readonly tellsOthers?: boolean;
+  /** False where an overtaken receipt still deletes (an emulator of SQS; SQS itself answers well and deletes nothing). */
+  readonly fencesReceipts?: boolean;
+  /** How late a message may show after its time: whole seconds and more (SQS). Default: at once. */
+  readonly lateMs?: number;
 }
 
 const hint = (taskId: string | null = null): Hint => ({ agent: "crew", runId: randomUUID(), taskId });
@@ -22,6 +28,15 @@ export function queueConformance(what: string, get: () => QueueUnderTest): void 
   describe(what, () => {
     beforeEach(() => get().empty());
     const receive = (max = 10, queue: QueueName = "ticks", hideMs = HIDE_MS) => get().queue.receive(queue, max, hideMs);
+    /** What shows up from its time on, which is now. */
+    const arrived = async (): Promise<Received[]> => {
+      const deadline = performance.now() + (get().lateMs ?? 0);
+      for (;;) {
+        const messages = await receive();
+        if (messages.length > 0 || performance.now() > deadline) return messages;
+        await sleep(100);
+      }
+    };
     const only = (messages: readonly Received[]): Received => {
       expect(messages).toHaveLength(1);
       return messages[0] as Received;
@@ -68,7 +83,7 @@ export function queueConformance(what: string, get: () => QueueUnderTest): void 
       await get().queue.send([tick({ delayMs: 1_500 })]);
       expect(await receive()).toEqual([]);
       await sleep(1_600);
-      expect(await receive()).toHaveLength(1);
+      expect(await arrived()).toHaveLength(1);
     });
 
     test("what isn't deleted in time comes again, under another receipt, and the old one is worth nothing", async () => {
@@ -76,11 +91,13 @@ export function queueConformance(what: string, get: () => QueueUnderTest): void 
       await queue.send([tick()]);
       const first = only(await receive(10, "ticks", 1_000));
       await sleep(1_100);
-      const second = only(await receive());
+      const second = only(await arrived());
       expect(second).toMatchObject({ messageId: first.messageId, receiveCount: 2 });
       expect(second.receipt).not.toBe(first.receipt);
-      await queue.delete("ticks", [first.receipt]);
-      await queue.release("ticks", first.receipt, 0);
+      if (get().fencesReceipts !== false) {
+        await queue.delete("ticks", [first.receipt]);
+        await queue.release("ticks", first.receipt, 0);
+      }
       expect(await receive()).toEqual([]); // the second receive still hides it
       await queue.release("ticks", second.receipt, 0);
       expect(only(await receive()).receiveCount).toBe(3);
@@ -112,7 +129,8 @@ export function queueConformance(what: string, get: () => QueueUnderTest): void 
       }
       expect(await receive()).toEqual([]);
       const dead = only(await queue.receiveDead(10, HIDE_MS));
-      expect(dead).toMatchObject({ receiveCount: RECEIVES_MAX });
+      expect(dead.queue).toBe("ticks");
+      expect([RECEIVES_MAX, RECEIVES_MAX + 1]).toContain(dead.receiveCount); // SQS counts this receive too
       expect(JSON.parse(dead.body)).toEqual(sent);
       expect(await queue.receiveDead(10, HIDE_MS)).toEqual([]); // hidden while it is being recorded
       await queue.deleteDead([dead.receipt]);
@@ -128,9 +146,10 @@ export function queueConformance(what: string, get: () => QueueUnderTest): void 
       here.length = 0;
       there.length = 0;
       await queue.send([{ queue: "tasks-short", hint: hint("w0t0") }]);
-      for (let tries = 0; tries < 40 && !there.includes("tasks-short"); tries++) await sleep(25);
+      for (let tries = 0; get().tellsOthers !== false && tries < 40 && !there.includes("tasks-short"); tries++)
+        await sleep(25);
       expect(here).toContain("tasks-short");
-      expect(there).toContain("tasks-short");
+      if (get().tellsOthers !== false) expect(there).toContain("tasks-short");
       for (const stop of stops) stop();
       here.length = 0;
       await queue.send([tick()]);
