@@ -150,6 +150,20 @@ export const BEDROCK_FILES_MAX_BYTES = 12_000_000;
 export const BEDROCK_CACHE_MARKS_MAX = 4;
 /** Bedrock's own. */
 export const BEDROCK_DOCUMENT_NAME_CHARS = 200;
+/** Between two signs of life of a streamed answer, and before the first: streams carry pings, and the slowest start is that of a million tokens of input. */
+export const MODEL_SILENCE_MS = 5 * 60_000;
+/** Parts of one request that are left out one after the other because the provider refused them; refusals cost no money, but each costs a round trip. */
+export const MODEL_PARTS_LEFT_OUT_MAX = 8;
+/** Of the content of a file, to tell what it is: as far as readers look for a PDF's beginning. */
+export const FILE_SIGNATURE_BYTES = 1_024;
+/** Of a document's name as a model is told it: Anthropic's limit is 500. */
+export const DOCUMENT_TITLE_CHARS = 200;
+/** Anthropic's API: of one image in base64 (platform.claude.com/docs/en/build-with-claude/vision). */
+export const ANTHROPIC_IMAGE_BASE64_CHARS = 10_000_000;
+/** Anthropic's API: of a whole request (platform.claude.com/docs/en/api/errors). */
+export const ANTHROPIC_REQUEST_BYTES = 32_000_000;
+/** Anthropic's API: images, and pages of PDFs, of one request to a model with a window of less than a million tokens; others take six times as many. */
+export const ANTHROPIC_FILES_MAX = 100;
 /** Tries of one model call in a row within one worker; past them the task parks until the next one. */
 export const MODEL_TRIES = 6;
 /** A longer wait than this parks the task: an outage holds no worker. */
