@@ -1,6 +1,7 @@
 // The files that a request shows, read and checked before a provider sees them: what it would refuse becomes a sentence instead, so that one odd file
 // never ends a conversation. What is said here is not digested: the request's digest covers which file was to be shown (core/messages.ts).
 import { wellFormed } from "../../core/json.ts";
+import { FILE_SIGNATURE_BYTES } from "../../core/limits.ts";
 import type { AssistantPart, MediaPart, Message } from "../../core/messages.ts";
 import type { AskContext } from "../../ports/model.ts";
 
@@ -139,11 +140,8 @@ const SIGNATURES: readonly (readonly [mediaType: string, pattern: RegExp])[] = [
   ["image/webp", /^RIFF....WEBP/s],
   ["application/pdf", /%PDF-/], // readers allow some bytes before it
 ];
-/** As far as readers look for a PDF's beginning. */
-const SIGNATURE_BYTES = 1024;
-
 /** By the content's first bytes; null: nothing that a model looks at. */
 export function mediaTypeOf(content: Uint8Array): string | null {
-  const start = Buffer.from(content.subarray(0, SIGNATURE_BYTES)).toString("latin1");
+  const start = Buffer.from(content.subarray(0, FILE_SIGNATURE_BYTES)).toString("latin1");
   return SIGNATURES.find(([, pattern]) => pattern.test(start))?.[0] ?? null;
 }

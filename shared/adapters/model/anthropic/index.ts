@@ -1,0 +1,143 @@
+// Claude, by Anthropic's Messages API or a server that speaks it. Always streamed: a long answer's connection would time out otherwise.
+import type Anthropic from "@anthropic-ai/sdk";
+import { messageOf } from "../../../core/errors.ts";
+import { utf8Bytes } from "../../../core/json.ts";
+import {
+  ANTHROPIC_FILES_MAX,
+  ANTHROPIC_IMAGE_BASE64_CHARS,
+  ANTHROPIC_REQUEST_BYTES,
+  MODEL_PARTS_LEFT_OUT_MAX,
+  MODEL_SILENCE_MS,
+} from "../../../core/limits.ts";
+import type { ModelRequest, ModelResponse } from "../../../core/messages.ts";
+import type { AskContext, Delta, Model, ModelAnswer, ModelFailure } from "../../../ports/model.ts";
+import { bytesInBase64, type MediaLimits, type ReadyMessage, readMedia } from "../media.ts";
+import { factsOf } from "../table.ts";
+import { createAnswer } from "./answer.ts";
+import { createClient } from "./client.ts";
+import { BadAnswer, failure, failureOf, refusalOf } from "./failures.ts";
+import { leaveOut } from "./leave-out.ts";
+import { type Draft, draftOf, type LeftOut, NOTHING_LEFT_OUT } from "./request.ts";
+import { createSilence, eventsOf, type Silence } from "./stream.ts";
+
+export interface AnthropicModelOptions {
+  /** As Anthropic names it: `claude-sonnet-5-5`. */
+  readonly model: string;
+  readonly apiKey: string;
+  /** Undefined or empty: Anthropic's own. */
+  readonly baseURL: string | undefined;
+  /** The longest silence of the provider, before its answer and in it; default MODEL_SILENCE_MS. */
+  readonly timeoutMs?: number;
+}
+
+export function createAnthropic({
+  model,
+  apiKey,
+  baseURL,
+  timeoutMs = MODEL_SILENCE_MS,
+}: AnthropicModelOptions): Model {
+  const client = createClient(apiKey, baseURL, timeoutMs);
+  return {
+    ask: async (request, signal, context): Promise<ModelAnswer> => {
+      try {
+        const messages = await readMedia(request.messages, mediaLimits(model, request), context?.media);
+        return await askLegally(client, { model, request, messages, timeoutMs, onDelta: context?.onDelta }, signal);
+      } catch (thrown) {
+        if (signal.aborted) return { ok: false, failure: stopped() };
+        const words = `A file of the request could not be read: ${messageOf(thrown)}`;
+        return { ok: false, failure: failure("model.unavailable", words, true) };
+      }
+    },
+  };
+}
+
+interface Question {
+  readonly model: string;
+  readonly request: ModelRequest;
+  readonly messages: readonly ReadyMessage[];
+  readonly timeoutMs: number;
+  readonly onDelta: AskContext["onDelta"] | undefined;
+}
+
+/** A request that the provider refuses for a part of it is asked again without that part, before anything is paid. */
+async function askLegally(client: Anthropic, question: Question, signal: AbortSignal): Promise<ModelAnswer> {
+  let leftOut: LeftOut = NOTHING_LEFT_OUT;
+  for (let parts = 0; ; parts++) {
+    const draft = draftOf(question.model, question.request, question.messages, leftOut);
+    const asked = await askOnce(client, question, draft, signal);
+    if (asked.ok) return { ok: true, response: asked.response };
+    const less =
+      asked.refusal === null || parts >= MODEL_PARTS_LEFT_OUT_MAX ? null : leaveOut(asked.refusal, draft, leftOut);
+    if (less === null) return { ok: false, failure: asked.failure };
+    leftOut = less;
+  }
+}
+
+type Asked =
+  | { readonly ok: true; readonly response: ModelResponse }
+  | { readonly ok: false; readonly failure: ModelFailure; readonly refusal: string | null };
+
+/** One request. A watcher who saw part of an answer that failed is told that it is void. */
+async function askOnce(client: Anthropic, question: Question, draft: Draft, signal: AbortSignal): Promise<Asked> {
+  const { model, timeoutMs, onDelta } = question;
+  let shown = false;
+  const show = (delta: Delta): void => {
+    shown = true;
+    onDelta?.(delta);
+  };
+  const silence = createSilence(signal, timeoutMs);
+  try {
+    const response = await streamed(client, draft, silence, { model, show });
+    return { ok: true, response };
+  } catch (thrown) {
+    if (shown) onDelta?.({ type: "restart" });
+    if (signal.aborted) return { ok: false, failure: stopped(), refusal: null };
+    if (!silence.isOver()) return { ok: false, failure: failureOf(thrown, model), refusal: refusalOf(thrown) };
+    const words = `The provider sent nothing for ${timeoutMs / 1000} s.`;
+    return { ok: false, failure: failure("model.unavailable", words, true), refusal: null };
+  } finally {
+    silence.end();
+  }
+}
+
+async function streamed(
+  client: Anthropic,
+  { body, prefix }: Draft,
+  silence: Silence,
+  { model, show }: { readonly model: string; readonly show: (delta: Delta) => void },
+): Promise<ModelResponse> {
+  const { signal } = silence.controller;
+  const response = await client.post("/v1/messages", { body, stream: true, signal }).asResponse();
+  const answer = createAnswer();
+  try {
+    for await (const event of eventsOf(response, silence)) {
+      const delta = answer.take(event);
+      if (delta !== null) show(delta);
+    }
+    signal.throwIfAborted(); // an aborted stream may end as if it were whole
+  } catch (thrown) {
+    if (signal.aborted || answer.response({ model, prefix }) === null) throw thrown; // else all of it came, and is paid
+  }
+  const whole = answer.response({ model, prefix });
+  if (whole === null) throw new BadAnswer("The provider's answer broke off before its end.");
+  return whole;
+}
+
+const stopped = (): ModelFailure => failure("model.unavailable", "The call was stopped.", true);
+
+function mediaLimits(model: string, request: ModelRequest): MediaLimits {
+  const shows = request.messages.some(({ content }) =>
+    content.some((part) => part.type === "media" || (part.type === "toolResult" && part.media !== undefined)),
+  );
+  const rest = shows ? utf8Bytes(JSON.stringify([request.system, request.tools, request.messages])) : 0;
+  const million = (factsOf(`anthropic/${model}`).contextWindow ?? 0) >= 1_000_000;
+  const all = bytesInBase64(Math.max(0, ANTHROPIC_REQUEST_BYTES - 2 * rest));
+  return {
+    imageTypes: ["image/jpeg", "image/png", "image/gif", "image/webp"],
+    imageMaxBytes: bytesInBase64(ANTHROPIC_IMAGE_BASE64_CHARS),
+    pdf: true,
+    pdfMaxBytes: all,
+    totalMaxBytes: all,
+    filesMax: ANTHROPIC_FILES_MAX * (million ? 6 : 1),
+  };
+}
