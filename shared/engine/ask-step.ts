@@ -7,6 +7,7 @@ import type { ModelResponse } from "../core/messages.ts";
 import { normalise } from "../core/task/history.ts";
 import { isCapped, NOTHING, overBudget } from "../core/task/ledger.ts";
 import type { Ask } from "../core/task/loop.ts";
+import type { Purse } from "../ports/store.ts";
 import type { Worked } from "./deps.ts";
 import { mustHandOver } from "./hand-over.ts";
 import { linkedTo } from "./linked-signal.ts";
@@ -63,7 +64,7 @@ async function begin(work: TaskWork, ask: Ask): Promise<Worked | null> {
     await writer.flush();
     return null;
   }
-  const purse = { hold: reserve, spend: state.ledger.open ?? NOTHING }; // sent again: what was reserved may have been paid
+  const purse: Purse = { hold: reserve, spend: NOTHING, keep: state.ledger.open !== null };
   const answer = await writer.tryFlush(started, { type: "run" }, purse);
   if (answer.type === "ok") {
     work.fold(started, answer.head);
@@ -71,6 +72,7 @@ async function begin(work: TaskWork, ask: Ask): Promise<Worked | null> {
   }
   if (answer.type === "heard") return null;
   const over = overBudget(spec.budget, answer.spent, reserve, "the run's");
+  writer.pay({ ...purse, hold: NOTHING }); // or those whose calls died would wait for one another's reservations
   if (over !== null) return await work.fail({ code: "budget_exhausted", message: over });
   const now = await work.deps.store.streams.now(); // others' reservations stand in the way: most are too high, and are given back
   return await parkStream(work, "retry", { at: now + BUDGET_WAIT_MS, now });
@@ -85,13 +87,13 @@ function answered(work: TaskWork, ask: Ask, response: ModelResponse): null {
   work.record({ type: "LlmCallCompleted", stepId: ask.stepId, response: said, usage, ...cost });
   const { spent } = work.state.ledger;
   const spend = { tokens: spent.tokens - before.tokens, nanoUsd: spent.nanoUsd - before.nanoUsd };
-  if (isCapped(work.spec.budget)) work.writer.pay({ hold: NOTHING, spend });
+  if (isCapped(work.spec.budget)) work.writer.pay({ hold: NOTHING, spend, keep: false });
   return null;
 }
 
 /** A failed call gives back what was reserved for it. */
 function failed(work: TaskWork, ask: Ask, error: ErrorInfo, retryAt?: number): null {
   work.record({ type: "LlmCallFailed", stepId: ask.stepId, error, ...(retryAt === undefined ? {} : { retryAt }) });
-  if (isCapped(work.spec.budget)) work.writer.pay({ hold: NOTHING, spend: NOTHING });
+  if (isCapped(work.spec.budget)) work.writer.pay({ hold: NOTHING, spend: NOTHING, keep: false });
   return null;
 }

@@ -4,6 +4,7 @@ import { closest } from "../core/closest.ts";
 import type { ErrorInfo } from "../core/errors.ts";
 import { type Json, jsonBytes } from "../core/json.ts";
 import { PAYLOAD_MAX_BYTES } from "../core/limits.ts";
+import { type Budget, NO_BUDGET } from "../core/task/ledger.ts";
 import type { EngineDeps } from "./deps.ts";
 import { nudge } from "./hints.ts";
 
@@ -16,6 +17,8 @@ export interface StartRequest {
   readonly idempotencyKey?: string;
   /** Ids of files that were added before. */
   readonly files?: readonly string[];
+  /** What the run may use; where its agent has a limit of its own, the lower one holds. */
+  readonly budget?: Budget;
 }
 
 export type Started =
@@ -41,6 +44,7 @@ export async function startRun(deps: EngineDeps, request: StartRequest): Promise
     codeHash: deployed.agent.codeHash,
     idempotencyKey: request.idempotencyKey ?? null,
     files,
+    budget: request.budget ?? NO_BUDGET,
   });
   if (!created.same) return conflict(request);
   await nudge(deps, [{ agent: request.agent, runId: created.runId, taskId: null }]);

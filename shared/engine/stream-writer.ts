@@ -17,7 +17,7 @@ export class LeaseLost extends Error {
 }
 
 type Ok = Appended & { readonly type: "ok" };
-/** An append that was conditional, and of which nothing was written. `spent`: with what this append would have added. */
+/** An append that was conditional, and of which nothing was written. */
 export type Refused = Appended & { readonly type: "budget" | "heard" };
 type Event = { readonly type: string } & Readonly<Record<string, unknown>>;
 
@@ -73,7 +73,11 @@ export function createStreamWriter(deps: EngineDeps, lease: Lease, head: number,
   };
   let purse: Purse | null = null;
   const pay = (more: Purse): void => {
-    purse = { hold: more.hold, spend: sum(purse?.spend ?? NOTHING, more.spend) };
+    purse = {
+      hold: more.hold,
+      spend: sum(purse?.spend ?? NOTHING, more.spend),
+      keep: more.keep || (purse?.keep ?? false),
+    };
   };
   const unlost = <T extends { readonly type: string }>(answer: T): Exclude<T, { readonly type: "conflict" }> => {
     if (answer.type === "conflict") {
@@ -126,13 +130,11 @@ export function createStreamWriter(deps: EngineDeps, lease: Lease, head: number,
       const [before, paid] = [[...buffered], purse];
       buffered.push(last);
       if (more !== undefined) pay(more);
-      const spend = purse?.spend ?? NOTHING;
       const answer = await append(next);
       if (answer.type === "ok") return answer;
       buffered.push(...before);
       purse = paid;
-      if (answer.type === "budget") return { ...answer, spent: sum(answer.spent, spend) };
-      inbox.reached(answer.inboxSeq);
+      if (answer.type === "heard") inbox.reached(answer.inboxSeq);
       return answer;
     },
     pay,

@@ -81,6 +81,8 @@ export interface Append {
 export interface Purse {
   readonly hold: Amount;
   readonly spend: Amount;
+  /** What it held until now counts as spent: a call that was sent and never answered may have been paid. */
+  readonly keep: boolean;
 }
 
 export type Appended =
@@ -94,7 +96,7 @@ export type Appended =
     }
   /** Another writer has the stream: whoever got this is a zombie and stops without a word (I12). */
   | { readonly type: "conflict" }
-  /** Nothing was written: what it reserves doesn't fit beside what is reserved and `spent`. */
+  /** Nothing was written: what it reserves doesn't fit beside what is reserved and `spent`, what it would have added included. */
   | { readonly type: "budget"; readonly spent: Amount }
   /** Nothing was written: a fact came that the end was conditional on. */
   | { readonly type: "heard"; readonly inboxSeq: number };

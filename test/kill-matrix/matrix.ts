@@ -1,6 +1,8 @@
 // The matrix's rows: one run, disturbed right after write n (and a second time at write m of its recovery), recovered, and its books checked.
 import { setTimeout as wait } from "node:timers/promises";
 import { type Fate, fate } from "../../local/testing/mortal.ts";
+import { totalTokens } from "../../shared/core/messages.ts";
+import type { Budget } from "../../shared/core/task/ledger.ts";
 import { cancelRun, resumeRun } from "../../shared/engine/cancel-run.ts";
 import type { AgentDefinition } from "../../shared/ports/agents.ts";
 import type { Database } from "../../shared/ports/database.ts";
@@ -19,7 +21,9 @@ export interface Disturbed {
 
 /** What a failed row left behind would be worked on by the next one. A TRUNCATE costs as much as the rest of a row. */
 const EMPTY = [
-  ...["runs", "streams", "events", "inbox", "task_specs", "waves", "blobs"].map((table) => `agent_${AGENT}.${table}`),
+  ...["runs", "streams", "events", "inbox", "task_specs", "waves", "blobs", "budgets"].map(
+    (table) => `agent_${AGENT}.${table}`,
+  ),
   "toren_control.queue_messages",
 ]
   .map((table) => `DELETE FROM ${table}`)
@@ -84,7 +88,7 @@ async function prepared(
 ): Promise<{ runId: string; helper: Stack }> {
   const { before } = scenario;
   const helper = stackOf(database, scenario.agent(world), generationOf(scenario), world, fate());
-  if (before === undefined) return { runId: await helper.start(AGENT, scenario.input), helper };
+  if (before === undefined) return { runId: await helper.start(AGENT, scenario.input, scenario.budget), helper };
   const hand = fate();
   const first = stackOf(database, before.agent(world), 1, world, hand);
   const runId = await first.start(AGENT, scenario.input);
@@ -132,7 +136,21 @@ export async function expectWhole(database: Database, scenario: Scenario, distur
   if (books !== undefined && (asked > books.started || asked < books.completed))
     problems.push(`the model was asked ${asked} times, the log says ${JSON.stringify(books)}`);
   problems.push(...checkLog(await dumpDatabase(database.pool, AGENT), scenario.sealed ? undefined : world.books()));
+  if (scenario.budget !== undefined) problems.push(...(await overspent(database, scenario.budget, disturbed)));
   if (problems.length > 0) throw new Error(problems.join("\n"));
+}
+
+/** Nothing is left reserved, the cap is not passed, and what the provider billed isn't more than what counts as spent. */
+async function overspent(database: Database, budget: Budget, { runId, world }: Disturbed): Promise<string[]> {
+  const { rows } = await database.pool.query<{ reserved: number; spent: number }>(
+    `SELECT reserved_tokens::int AS reserved, spent_tokens::int AS spent FROM agent_${AGENT}.budgets WHERE run_id = $1`,
+    [runId],
+  );
+  const billed = world.ledger.reduce((sum, { request }) => sum + totalTokens(world.usageOf(request)), 0);
+  const [row = { reserved: -1, spent: -1 }] = rows;
+  return row.reserved === 0 && row.spent <= (budget.totalTokens ?? Infinity) && billed <= row.spent
+    ? []
+    : [`the budget is ${JSON.stringify(row)}, billed were ${billed}`];
 }
 
 function endProblems(scenario: Scenario, { row, world }: Disturbed): string[] {

@@ -3,6 +3,7 @@ import { canonical, type Json } from "../../shared/core/json.ts";
 import type { ModelRequest } from "../../shared/core/messages.ts";
 import { agent, role, tool, workflow } from "../support/agents.ts";
 import { EDITS } from "./edits.ts";
+import { LIMITS } from "./limits.ts";
 import { PEOPLE } from "./people.ts";
 import { AGENT, charge, echo, firstText, never, type Scenario, takeEffect, type World } from "./world.ts";
 
@@ -195,6 +196,7 @@ export const SCENARIOS: readonly Scenario[] = [
   blobs,
   ...EDITS,
   ...PEOPLE,
+  ...LIMITS,
   cancelled,
   cancelledWaves,
 ];

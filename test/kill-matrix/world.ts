@@ -2,6 +2,7 @@
 import { createScriptedModel, type ScriptedModel, type Turn } from "../../shared/adapters/model/script.ts";
 import { canonical, type Json } from "../../shared/core/json.ts";
 import type { ModelRequest, Usage } from "../../shared/core/messages.ts";
+import type { Budget } from "../../shared/core/task/ledger.ts";
 import type { EngineDeps } from "../../shared/engine/deps.ts";
 import type { AgentDefinition } from "../../shared/ports/agents.ts";
 import type { Model } from "../../shared/ports/model.ts";
@@ -23,6 +24,8 @@ export interface World {
   /** Of scenarios with an edit: the new code is there, and models that hung answer. */
   edited: boolean;
   books(): Books;
+  /** What the provider billed for a question. */
+  usageOf(request: ModelRequest): Usage;
 }
 
 export interface Scenario {
@@ -42,6 +45,8 @@ export interface Scenario {
   readonly sealed?: boolean;
   /** Whoever the run waits for does what is next, each time that it waits. */
   people?(deps: EngineDeps, runId: string): Promise<void>;
+  /** What the run may use. */
+  readonly budget?: Budget;
   /** Somebody cancels the run after so many of its writes, a share from 0 to 1. It ends as cancelled then, or whole. */
   readonly cancelled?: boolean;
 }
@@ -64,6 +69,7 @@ export function worldOf(scenario: Scenario): World {
         return answer;
       },
     },
+    usageOf: (request) => usages.get(digestOfRequest(request)) ?? NO_USAGE,
     books: () => ({
       ledger: scripted.ledger.map(({ request, answered }) => {
         const digest = digestOfRequest(request);

@@ -5,6 +5,7 @@ import { passTime } from "../../local/testing/clock.ts";
 import type { Fate } from "../../local/testing/mortal.ts";
 import { createWorker, orDead } from "../../local/testing/worker.ts";
 import type { Json } from "../../shared/core/json.ts";
+import { type Budget, NO_BUDGET } from "../../shared/core/task/ledger.ts";
 import type { EngineDeps, Worked } from "../../shared/engine/deps.ts";
 import { guard } from "../../shared/engine/guard.ts";
 import { startRun } from "../../shared/engine/start-run.ts";
@@ -29,7 +30,7 @@ export interface StackOptions {
 export interface Stack {
   readonly deps: EngineDeps;
   readonly fate: Fate;
-  start(agent: string, input: Json): Promise<string>;
+  start(agent: string, input: Json, budget?: Budget): Promise<string>;
   /** Works until the run has ended, the stack is dead, or nothing is due within the next seconds. */
   drive(until: { agent: string; runId: string }, limits?: { timeoutMs?: number }): Promise<RunRow | null>;
   /** Stops taking messages, and its timers. */
@@ -60,8 +61,8 @@ export function createStack(options: StackOptions): Stack {
     fate,
     worked,
     appended,
-    start: async (agent, input) => {
-      const started = await startRun(deps, { agent, input });
+    start: async (agent, input, budget = NO_BUDGET) => {
+      const started = await startRun(deps, { agent, input, budget });
       if (started.type === "refused") throw new Error(started.error.message);
       return started.runId;
     },
@@ -111,7 +112,7 @@ const idleQuery = (agent: string): string => `
 
 /** Forgets every run: what a failed test left behind would be worked on by the next one's stack. */
 export async function emptied(database: Database, agent: string): Promise<void> {
-  const tables = ["runs", "streams", "events", "inbox", "task_specs", "waves", "blobs", "run_files"].map(
+  const tables = ["runs", "streams", "events", "inbox", "task_specs", "waves", "blobs", "run_files", "budgets"].map(
     (table) => `agent_${agent}.${table}`,
   );
   await database.pool.query(`TRUNCATE ${tables.join(", ")}, toren_control.queue_messages`);

@@ -84,9 +84,20 @@ function answerOf(turn: Turn, request: ModelRequest): ModelAnswer {
   };
 }
 
-/** A token for four bytes, so that books can be checked. Only the last message counts as input: a test's arithmetic stays linear. */
+const tokens = (value: unknown): number => Math.ceil(utf8Bytes(JSON.stringify(value)) / 4);
+const counted = new WeakMap<object, number>();
+/** Once a message: a task of ten thousand steps asks with the same ones again and again. */
+function tokensOnce(value: object): number {
+  const known = counted.get(value) ?? tokens(value);
+  counted.set(value, known);
+  return known;
+}
+
+/** A token for four bytes, so that books can be checked. */
 function response(request: ModelRequest, content: ModelResponse["content"], stopReason: StopReason): ModelResponse {
-  const tokens = (value: unknown): number => Math.ceil(utf8Bytes(JSON.stringify(value)) / 4);
-  const input = tokens(request.messages.at(-1) ?? "");
+  const input = request.messages.reduce(
+    (sum, message) => sum + tokensOnce(message),
+    tokens(request.system) + tokensOnce(request.tools),
+  );
   return { content, stopReason, usage: { input, cacheRead: 0, cacheWrite: 0, output: tokens(content), reasoning: 0 } };
 }

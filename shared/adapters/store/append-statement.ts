@@ -119,5 +119,6 @@ const purseColumns = (items: readonly Item[]): unknown[] => {
     purses.map((p) => p?.hold.nanoUsd ?? null),
     purses.map((p) => p?.spend.tokens ?? null),
     purses.map((p) => p?.spend.nanoUsd ?? null),
+    purses.map((p) => p?.keep ?? false),
   ];
 };

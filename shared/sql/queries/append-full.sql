@@ -17,15 +17,16 @@
 -- $17 lease ms int[]  $18 grace ms int   $19 cancel fact jsonb (to open tasks of a run that ends)
 -- $20 before int[] (events of the items before it)           $21 type text[]     $22 payloads, a jsonb array      (as append-plain's)
 -- $23 hold tokens bigint[], $24 hold nano dollars bigint[] (null: leaves its reservation as it is)   $25 spent tokens bigint[], $26 spent nano bigint[]
+-- $27 keep bool[]: what it held until now counts as spent
 -- Returns a row an item: outcome ok|conflict|again|budget|heard, inbox_seq, status ('running' after a refused park), rang: its wave has told the run (one item a bell).
 WITH want AS MATERIALIZED (
   SELECT w.ord, w.run_id, w.stream_id COLLATE "C" AS stream_id, w.head, w.epoch, w.n, w.next, w.progress, w.keep_attempts, w.absorbed, w.wait, w.wake_ms,
-         w.after_ms, w.outcome, w.output, w.error, w.lease_ms, w.before, w.hold_tokens, w.hold_nano, w.spend_tokens, w.spend_nano
+         w.after_ms, w.outcome, w.output, w.error, w.lease_ms, w.before, w.hold_tokens, w.hold_nano, w.spend_tokens, w.spend_nano, w.keep
   FROM unnest($1::int[], $2::uuid[], $3::text[], $4::bigint[], $5::bigint[], $6::int[], $7::text[], $8::bool[], $9::bool[], $10::bigint[], $11::text[],
               $12::float8[], $13::float8[], $14::text[], $15::jsonb[], $16::jsonb[], $17::int[], $20::int[], $23::bigint[], $24::bigint[],
-              $25::bigint[], $26::bigint[])
+              $25::bigint[], $26::bigint[], $27::bool[])
     AS w(ord, run_id, stream_id, head, epoch, n, next, progress, keep_attempts, absorbed, wait, wake_ms, after_ms, outcome, output, error, lease_ms, before,
-         hold_tokens, hold_nano, spend_tokens, spend_nano)
+         hold_tokens, hold_nano, spend_tokens, spend_nano, keep)
 ), target AS MATERIALIZED (
   SELECT w.run_id, w.stream_id FROM want w
   UNION SELECT w.run_id, 'run' COLLATE "C" FROM want w WHERE w.next = 'end'
@@ -43,14 +44,15 @@ WITH want AS MATERIALIZED (
   WHERE l.head_seq = w.head AND l.lease_epoch = w.epoch AND l.lease_owner IS NOT NULL
 ), paying AS MATERIALIZED (
   SELECT f.ord, f.run_id, f.hold_tokens, f.new_tokens - f.old_tokens AS tokens, f.new_nano - f.old_nano AS nano,
-         coalesce(f.spend_tokens, 0) AS spend_tokens, coalesce(f.spend_nano, 0) AS spend_nano
+         coalesce(f.spend_tokens, 0) + CASE WHEN f.keep THEN f.old_tokens ELSE 0 END AS spend_tokens,
+         coalesce(f.spend_nano, 0) + CASE WHEN f.keep THEN f.old_nano ELSE 0 END AS spend_nano
   FROM fresh f WHERE f.hold_tokens IS NOT NULL OR (f.next = 'end' AND (f.old_tokens > 0 OR f.old_nano > 0))
 ), purse AS MATERIALIZED (
   SELECT b.run_id, b.cap_tokens, b.cap_nano, b.reserved_tokens, b.reserved_nano, b.spent_tokens, b.spent_nano
   FROM :agent.budgets b JOIN (SELECT DISTINCT run_id FROM paying) p ON p.run_id = b.run_id ORDER BY b.run_id FOR UPDATE OF b
 ), poor AS MATERIALIZED (                          -- items that ask for more than there is
-  SELECT q.ord, q.spent_tokens, q.spent_nano
-  FROM (SELECT p.ord, p.hold_tokens, b.*, sum(greatest(p.tokens + p.spend_tokens, 0)) OVER before AS asked_tokens,
+  SELECT q.ord, q.spent_tokens + q.spend_tokens AS spent_tokens, q.spent_nano + q.spend_nano AS spent_nano
+  FROM (SELECT p.ord, p.hold_tokens, p.spend_tokens, p.spend_nano, b.*, sum(greatest(p.tokens + p.spend_tokens, 0)) OVER before AS asked_tokens,
                sum(greatest(p.nano + p.spend_nano, 0)) OVER before AS asked_nano
         FROM paying p JOIN purse b ON b.run_id = p.run_id WINDOW before AS (PARTITION BY p.run_id ORDER BY p.ord)) q
   WHERE q.hold_tokens > 0 AND (q.reserved_tokens + q.spent_tokens + q.asked_tokens > q.cap_tokens OR q.reserved_nano + q.spent_nano + q.asked_nano > q.cap_nano)
