@@ -24,26 +24,31 @@ export interface PoolSizes {
 const APPEND_PLANS =
   "-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c plan_cache_mode=force_generic_plan";
 
+/** A connection string, or what it would say: where passwords are short-lived, and certificates are our own. */
+export type Place = string | Readonly<PoolConfig>;
+
 /** Where to connect, with planner settings that the URL asks for itself kept beside ours. */
-export function connectionConfig(url: string, settings = ""): PoolConfig {
-  const parsed = URL.parse(url);
+export function connectionConfig(place: Place, settings = ""): PoolConfig {
+  if (typeof place !== "string") return { ...COMMON, ...place, ...withOptions(place.options ?? "", settings) };
+  const parsed = URL.parse(place);
   const own = parsed?.searchParams.get("options") ?? "";
   parsed?.searchParams.delete("options");
+  const connectionString = own === "" ? place : (parsed?.href ?? place);
+  return { ...COMMON, connectionString, ...withOptions(own, settings) };
+}
+
+const COMMON = { connectionTimeoutMillis: CONNECT_TIMEOUT_MS, keepAlive: true, application_name: "toren" } as const;
+
+function withOptions(own: string, settings: string): { options?: string } {
   const options = `${own} ${settings}`.trim();
-  return {
-    connectionString: own === "" ? url : (parsed?.href ?? url),
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    keepAlive: true,
-    application_name: "toren",
-    ...(options === "" ? {} : { options }),
-  };
+  return options === "" ? {} : { options };
 }
 
 /** @throws nothing: connections are made when first used. */
-export function openPools(url: string, sizes: PoolSizes = {}): { appends: Pool; pool: Pool } {
+export function openPools(place: Place, sizes: PoolSizes = {}): { appends: Pool; pool: Pool } {
   const common = { idleTimeoutMillis: CONNECTION_IDLE_MS, allowExitOnIdle: true };
   const appends = keepConnections({
-    ...connectionConfig(url, APPEND_PLANS),
+    ...connectionConfig(place, APPEND_PLANS),
     ...common,
     max: sizes.appends ?? APPEND_CONNECTIONS,
     lock_timeout: LOCK_TIMEOUT_MS,
@@ -51,7 +56,7 @@ export function openPools(url: string, sizes: PoolSizes = {}): { appends: Pool; 
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
   });
   const pool = keepConnections({
-    ...connectionConfig(url),
+    ...connectionConfig(place),
     ...common,
     max: sizes.pool ?? POOL_CONNECTIONS,
     statement_timeout: POOL_STATEMENT_TIMEOUT_MS,
@@ -70,12 +75,32 @@ function keepConnections(config: PoolConfig): Pool {
   pool.on("error", () => {});
   // The driver takes its own listener away while a connection is checked out.
   pool.on("connect", (client) => client.on("error", () => {}));
+  dropStale(pool);
   const query = async (text: string | QueryConfig, values?: unknown[]) => {
     const client = await pool.connect();
     return runAndRelease(client, text, values);
   };
   pool.query = query as Pool["query"];
   return pool;
+}
+
+/**
+ * A connection that was idle for too long isn't used again: of a laptop that slept, or a function that was frozen, with whose timers the pool's own limit
+ * stood still. By the wall clock, which goes on meanwhile.
+ */
+function dropStale(pool: Pool): void {
+  const usedAt = new WeakMap<object, number>();
+  pool.on("release", (_, client) => usedAt.set(client, Date.now()));
+  const connect: () => Promise<PoolClient> = pool.connect.bind(pool);
+  const fresh = async (): Promise<PoolClient> => {
+    for (;;) {
+      const client = await connect();
+      const last = usedAt.get(client);
+      if (last === undefined || Date.now() - last <= CONNECTION_IDLE_MS) return client;
+      client.release(true);
+    }
+  };
+  pool.connect = fresh as Pool["connect"];
 }
 
 async function runAndRelease(client: PoolClient, text: string | QueryConfig, values: unknown[] | undefined) {
