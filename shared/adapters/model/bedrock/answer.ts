@@ -7,7 +7,7 @@ import type {
 } from "@aws-sdk/client-bedrock-runtime";
 import { canonical, type Json, toJson } from "../../../core/json.ts";
 import type { AssistantPart, ModelResponse, StopReason, ToolUsePart, Usage } from "../../../core/messages.ts";
-import { opaque } from "./reasoning.ts";
+import { type Origin, opaque } from "./reasoning.ts";
 import { baseId } from "./traits.ts";
 
 /** One block of an answer as it came: arguments of tools are text until the block is whole. */
@@ -27,23 +27,23 @@ export interface WireAnswer {
 /** Ended by a fault of the model's writing: asked again it usually comes right. */
 export const MALFORMED = new Set(["malformed_model_output", "malformed_tool_use"]);
 
-export function responseOf(answer: WireAnswer, model: string): ModelResponse {
-  const content = answer.blocks.flatMap((block) => part(block, model));
+export function responseOf(answer: WireAnswer, origin: Origin): ModelResponse {
+  const content = answer.blocks.flatMap((block) => part(block, origin));
   return {
     content,
     stopReason: stopOf(answer.stopReason, content),
-    usage: usageOf(answer, model),
+    usage: usageOf(answer, origin.model),
     rawUsage: toJson(answer.usage),
     ...(answer.servedBy === undefined ? {} : { servedBy: answer.servedBy }),
   };
 }
 
-function part(block: AnswerBlock, model: string): AssistantPart[] {
+function part(block: AnswerBlock, origin: Origin): AssistantPart[] {
   if (block.type === "text") return block.text.trim() === "" ? [] : [{ type: "text", text: block.text }]; // c7
   if (block.type === "toolUse") return [toolUse(block.id, block.name, block.input)];
   const { text, signature, redacted } = block;
-  if (redacted.byteLength > 0) return [opaque(model, { redacted: Buffer.from(redacted).toString("base64") })];
-  return text === "" && signature === "" ? [] : [opaque(model, { text, ...(signature === "" ? {} : { signature }) })];
+  if (redacted.byteLength > 0) return [opaque(origin, { redacted: Buffer.from(redacted).toString("base64") })];
+  return text === "" && signature === "" ? [] : [opaque(origin, { text, ...(signature === "" ? {} : { signature }) })];
 }
 
 /** Arguments are an object; nothing at all is an empty one. Anything else the model is told about. */

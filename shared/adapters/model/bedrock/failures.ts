@@ -67,20 +67,18 @@ export function isRefusal(thrown: unknown): thrown is Error {
   return thrown instanceof Error && thrown.name === "ValidationException";
 }
 
-export function failureOf(thrown: unknown, place: Place, signal: AbortSignal): ModelFailure {
-  if (signal.aborted) return failure("model.unavailable", "The call was stopped.", true);
+export function failureOf(thrown: unknown, place: Place): ModelFailure {
   const message = messageOf(thrown);
   if (thrown instanceof CutStream)
     return failure("model.bad_answer", `Bedrock's answer isn't whole: ${message}.`, true);
   if (thrown instanceof NotBedrock) return notBedrock(thrown, place);
   const { name, $metadata, $response } = (thrown ?? {}) as Thrown;
-  const kind = typeof name === "string" ? name : "";
+  const kind = typeof name === "string" && !/^Unknown(?:Error)?$/.test(name) ? name : "";
   const status = $metadata?.httpStatusCode ?? $response?.statusCode;
-  if (kind === "TimeoutError") return failure("model.unavailable", "Bedrock did not answer in time.", true);
   if ($metadata?.clockSkewCorrected)
     return failure(
       "model.unavailable",
-      `This machine's clock differs from Bedrock's; the next try allows for it. (${message})`,
+      `This machine's clock is wrong; the next try allows for it. (${message})`,
       true,
     );
   if (AWAY.has(kind)) return failure("model.unavailable", `${kind}: ${message}`, true);
@@ -88,20 +86,27 @@ export function failureOf(thrown: unknown, place: Place, signal: AbortSignal): M
   if (DENIED.has(kind)) return failure("model.auth", deniedWords(message, place), false);
   if (kind === "ResourceNotFoundException") return notFound(message, place);
   if (kind === "ValidationException" || status === 413) return refused(message, place, status);
-  return byStatus(status, kind, message, place);
+  if (status !== undefined) return byStatus(status, kind, message, place);
+  if (kind === "SyntaxError" || /event message|checksum/i.test(message)) return unreadable(message);
+  return unconnected(thrown, message, place);
 }
 
-function byStatus(status: number | undefined, kind: string, message: string, place: Place): ModelFailure {
+function byStatus(status: number, kind: string, message: string, place: Place): ModelFailure {
   if (status === 401) return failure("model.auth", credentialWords(message), false);
   if (status === 403) return failure("model.auth", deniedWords(message, place), false);
   if (status === 404) return notFound(message, place);
   if (status === 400 || status === 422) return refused(message, place, status);
-  if (status !== undefined && status < 300)
-    return failure("model.bad_answer", `Bedrock's answer can't be read: ${message}`, true);
-  if (status !== undefined) return failure("model.unavailable", `${kind || `status ${status}`}: ${message}`, true);
-  if (kind === "SyntaxError" || /event message|checksum/i.test(message))
-    return failure("model.bad_answer", `Bedrock's answer can't be read: ${message}`, true);
-  return failure("model.unavailable", `No connection to Bedrock (${where(place)}): ${message}`, true);
+  if (status < 300) return unreadable(message);
+  return failure("model.unavailable", `${kind || `status ${status}`}: ${message}`, true);
+}
+
+const unreadable = (message: string): ModelFailure =>
+  failure("model.bad_answer", `Bedrock's answer can't be read: ${message}`, true);
+
+function unconnected(thrown: unknown, message: string, place: Place): ModelFailure {
+  const broke = (thrown as Thrown | undefined)?.code === "ECONNRESET" && message === "aborted";
+  const what = broke ? "The connection broke off within the answer of" : "No connection to";
+  return failure("model.unavailable", `${what} ${where(place)}: ${message}`, true);
 }
 
 function refused(message: string, { modelId }: Place, status: number | undefined): ModelFailure {

@@ -1,20 +1,16 @@
 // Models on Amazon Bedrock, by the Converse API. Streams, so that a long answer keeps its connection; the SDK's retries are off: the engine's policy is the
 // only one. Credentials by the SDK's own chain.
-import {
-  BedrockRuntimeClient,
-  type BedrockRuntimeClientConfig,
-  ConverseCommand,
-  ConverseStreamCommand,
-} from "@aws-sdk/client-bedrock-runtime";
+import { BedrockRuntimeClient, type BedrockRuntimeClientConfig } from "@aws-sdk/client-bedrock-runtime";
+import { messageOf } from "../../../core/errors.ts";
 import { MODEL_TIMEOUT_MS } from "../../../core/limits.ts";
-import type { AskContext, Model, ModelAnswer } from "../../../ports/model.ts";
-import { MALFORMED, responseOf, type WireAnswer, wholeAnswer } from "./answer.ts";
-import { concede } from "./concessions.ts";
-import { failure, failureOf, isRefusal } from "./failures.ts";
+import type { ModelRequest } from "../../../core/messages.ts";
+import type { AskContext, Model, ModelAnswer, ModelFailure } from "../../../ports/model.ts";
+import { MALFORMED, responseOf } from "./answer.ts";
+import { call } from "./call.ts";
+import { failure, failureOf } from "./failures.ts";
 import { readFiles } from "./files.ts";
-import { readBedrockOptions } from "./options.ts";
-import { converseInput, type Plan, type Question } from "./request.ts";
-import { gather } from "./stream.ts";
+import { optionsRefused, readBedrockOptions } from "./options.ts";
+import type { Plan, Question } from "./request.ts";
 import { regionOf, traitsOf } from "./traits.ts";
 import { createTransport } from "./transport.ts";
 
@@ -42,40 +38,45 @@ export function createBedrock(settings: BedrockSettings): Model {
     ...(endpoint === undefined ? {} : { endpoint }),
     ...(credentials === undefined ? {} : { credentials }),
   });
-  const place = { modelId: model, region, endpoint };
-  /** What was conceded to the model behind this id, from all calls that it answered. */
-  let refused: Partial<Plan> = {};
+  /** What the model behind this id turned out not to take. Reasoning isn't among it: its refusal is about one conversation. */
+  let known: Partial<Plan> = {};
 
   return {
     ask: async (request, signal, context): Promise<ModelAnswer> => {
+      const prepared = await prepare(model, request, context);
+      if ("error" in prepared) return { ok: false, failure: prepared };
       const late = AbortSignal.timeout(timeoutMs);
-      const either = AbortSignal.any([signal, late]);
       try {
-        const read = readBedrockOptions(model, request.options);
-        if (!read.ok) return { ok: false, failure: failure("model.bad_request", `options: ${read.problem}`, false) };
-        const known = read.options.foundationModel ?? model;
-        const traits = traitsOf(known);
-        const messages = await readFiles(request.messages, traits, context?.media);
-        const question: Question = { modelId: model, model: known, traits, options: read.options, request, messages };
-        const plan = { ...firstPlan(question), ...refused };
-        const { answer, conceded } = await ask(client, question, plan, either, context?.onDelta);
-        refused = { ...refused, ...conceded };
-        if (MALFORMED.has(answer.stopReason) && answer.blocks.every(({ type }) => type !== "toolUse"))
-          return {
-            ok: false,
-            failure: failure("model.bad_answer", `The model's answer is ${answer.stopReason}.`, true),
-          };
-        return { ok: true, response: responseOf(answer, known) };
+        const plan = { ...firstPlan(prepared), ...known };
+        const answered = await call(client, prepared, plan, AbortSignal.any([signal, late]), context?.onDelta);
+        const { stream, marks, outputSchema } = answered.plan;
+        known = { ...known, ...onlyFalse({ stream, marks, outputSchema }, plan) };
+        return answerOf(answered, prepared);
       } catch (thrown) {
-        if (late.aborted && !signal.aborted)
-          return {
-            ok: false,
-            failure: failure("model.unavailable", `Bedrock did not answer within ${timeoutMs} ms.`, true),
-          };
-        return { ok: false, failure: failureOf(thrown, place, signal) };
+        if (signal.aborted) return { ok: false, failure: failure("model.unavailable", "The call was stopped.", true) };
+        const lateWords = `Bedrock did not answer within ${timeoutMs} ms.`;
+        if (late.aborted) return { ok: false, failure: failure("model.unavailable", lateWords, true) };
+        return { ok: false, failure: failureOf(thrown, { modelId: model, region, endpoint }) };
       }
     },
   };
+}
+
+async function prepare(
+  modelId: string,
+  request: ModelRequest,
+  context: AskContext | undefined,
+): Promise<Question | ModelFailure> {
+  const read = readBedrockOptions(modelId, request.options);
+  if (!read.ok) return failure("model.bad_request", optionsRefused(modelId, read.problem), false);
+  const model = read.options.foundationModel ?? modelId;
+  const traits = traitsOf(model);
+  try {
+    const messages = await readFiles(request.messages, traits, context?.media);
+    return { modelId, model, traits, options: read.options, request, messages };
+  } catch (thrown) {
+    return failure("model.unavailable", `A file of the request can't be read: ${messageOf(thrown)}`, true);
+  }
 }
 
 function firstPlan({ traits, request, messages }: Question): Plan {
@@ -85,51 +86,13 @@ function firstPlan({ traits, request, messages }: Question): Plan {
   return { stream: traits.streamsTools || !tools, marks: true, reasoning: true, outputSchema: traits.outputSchema };
 }
 
-async function ask(
-  client: BedrockRuntimeClient,
-  question: Question,
-  first: Plan,
-  signal: AbortSignal,
-  onDelta: AskContext["onDelta"],
-): Promise<{ readonly answer: WireAnswer; readonly conceded: Partial<Plan> }> {
-  let plan = first;
-  let conceded: Partial<Plan> = {};
-  for (;;) {
-    try {
-      return { answer: await send(client, question, plan, signal, onDelta), conceded };
-    } catch (thrown) {
-      const next = isRefusal(thrown) ? concede(plan, thrown.message) : null; // ends: each time there is less to concede
-      if (next === null) throw thrown;
-      conceded = { ...conceded, ...difference(plan, next) };
-      plan = next;
-    }
-  }
+/** What the plan began with and was given up. */
+const onlyFalse = (now: Omit<Plan, "reasoning">, before: Plan): Partial<Plan> =>
+  Object.fromEntries(Object.entries(now).filter(([key, value]) => !value && before[key as keyof Plan]));
+
+function answerOf({ answer, prefix }: Awaited<ReturnType<typeof call>>, { model }: Question): ModelAnswer {
+  const { stopReason, blocks } = answer;
+  if (MALFORMED.has(stopReason) && blocks.every(({ type }) => type !== "toolUse"))
+    return { ok: false, failure: failure("model.bad_answer", `The model's answer is no use: ${stopReason}.`, true) };
+  return { ok: true, response: responseOf(answer, { model, prefix }) };
 }
-
-const difference = (before: Plan, after: Plan): Partial<Plan> =>
-  Object.fromEntries(Object.entries(after).filter(([key, value]) => before[key as keyof Plan] !== value));
-
-async function send(
-  client: BedrockRuntimeClient,
-  question: Question,
-  plan: Plan,
-  abortSignal: AbortSignal,
-  onDelta: AskContext["onDelta"],
-): Promise<WireAnswer> {
-  const input = converseInput(question, plan);
-  if (plan.stream) {
-    const { stream } = await client.send(new ConverseStreamCommand(input), { abortSignal });
-    return gather(stream ?? nothing(), onDelta);
-  }
-  const { guardrailConfig, ...rest } = input;
-  const { streamProcessingMode: _, ...guardrail } = guardrailConfig ?? {};
-  const whole = await client.send(
-    new ConverseCommand({ ...rest, ...(guardrailConfig === undefined ? {} : { guardrailConfig: guardrail }) }),
-    { abortSignal },
-  );
-  const answer = wholeAnswer(whole);
-  if (answer === null) throw new SyntaxError("it is no message");
-  return answer;
-}
-
-async function* nothing(): AsyncGenerator<never> {}

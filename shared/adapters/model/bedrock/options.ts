@@ -53,10 +53,12 @@ export function readBedrockOptions(model: string, options: Json): ReadOptions {
   return problem === null ? { ok: true, options: parsed.data } : { ok: false, problem };
 }
 
+export const optionsRefused = (model: string, problem: string): string => `Options for bedrock/${model}: ${problem}.`;
+
 /** What is wrong with a role's options for `model` (without `bedrock/`), as a sentence; null: nothing. */
 export function checkBedrockOptions(model: string, options: Json): string | null {
   const read = readBedrockOptions(model, options);
-  return read.ok ? null : read.problem;
+  return read.ok ? null : optionsRefused(model, read.problem);
 }
 
 function familyProblem(model: string, options: BedrockOptions): string | null {
@@ -74,6 +76,7 @@ const thinking = z.discriminatedUnion("type", [
   }),
   z.strictObject({ type: z.literal("adaptive"), display: z.enum(["summarized", "omitted"]).optional() }),
   z.strictObject({ type: z.literal("disabled") }),
+  z.strictObject({ type: z.literal("between_tools") }),
 ]);
 
 function claudeProblem(version: number, options: BedrockOptions): string | null {
@@ -95,6 +98,7 @@ function claudeProblem(version: number, options: BedrockOptions): string | null 
   const { type } = parsed.data;
   const where = "additionalModelRequestFields.thinking";
   if (type === "enabled" && version >= 407) return `${where}: this model takes no budget: say {type: adaptive}`;
+  if (version === 0) return null;
   if (type === "enabled" && version < 307) return `${where}: this model doesn't think`;
   if (type === "adaptive" && version < 406) return `${where}: this model wants {type: enabled, budget_tokens: …}`;
   if (type !== "disabled" && ((temperature ?? 1) !== 1 || more.top_k !== undefined))

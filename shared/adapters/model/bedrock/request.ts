@@ -10,9 +10,10 @@ import type { ReadyMessage } from "../media.ts";
 import { markMessages, markSystem, markTools } from "./marks.ts";
 import { type BedrockOptions, thinksHard } from "./options.ts";
 import { fitsStructuredOutput } from "./output-schema.ts";
+import { bind } from "./reasoning.ts";
 import { wireTools } from "./tools.ts";
 import type { Traits } from "./traits.ts";
-import { wireMessages } from "./turns.ts";
+import { wireTurns } from "./turns.ts";
 
 /** What a model is believed to take. What it refuses is taken out, and stays out (concessions.ts). */
 export interface Plan {
@@ -34,14 +35,20 @@ export interface Question {
 }
 
 type Input = ConverseStreamCommandInput;
+export interface Asking {
+  readonly input: Input;
+  /** Digest of the conversation that is sent: what reasoning in the answer is bound to. */
+  readonly prefix: string;
+}
 
-export function converseInput(question: Question, plan: Plan): Input {
+export function converseInput(question: Question, plan: Plan): Asking {
   const { modelId, model, traits, options, request } = question;
-  const messages = wireMessages(question.messages, { traits, model, reasoning: plan.reasoning });
-  const tools = wireTools(request.tools, messages, traits);
-  const marks = plan.marks ? traits : null;
+  const turns = wireTurns(question.messages, { traits, model, reasoning: plan.reasoning });
+  const tools = wireTools(request.tools, turns.messages, traits);
   const system: SystemContentBlock[] = request.system.trim() === "" ? [] : [{ text: request.system }];
-  return {
+  const { messages, prefix } = bind({ system, tools, messages: turns.messages }, turns.written, traits.bindsReasoning);
+  const marks = plan.marks ? traits : null;
+  const input: Input = {
     modelId,
     messages: markMessages(messages, marks),
     ...(system.length === 0 ? {} : { system: markSystem(system, marks) }),
@@ -53,6 +60,7 @@ export function converseInput(question: Question, plan: Plan): Input {
     ...extras(options, messages),
     ...outputConfig(options, plan.outputSchema ? request.outputSchema : undefined),
   };
+  return { input, prefix };
 }
 
 function extras(options: BedrockOptions, messages: readonly WireMessage[]): Partial<Input> {

@@ -1,6 +1,6 @@
 // Tools as Converse takes them. A history with tool blocks needs a definition of tools (c8), whether or not any are offered now.
 import type { Tool, ToolInputSchema, Message as WireMessage } from "@aws-sdk/client-bedrock-runtime";
-import type { Json, JsonObject } from "../../../core/json.ts";
+import { canonical, type Json, type JsonObject } from "../../../core/json.ts";
 import type { ToolSchema } from "../../../core/messages.ts";
 import type { Traits } from "./traits.ts";
 
@@ -16,9 +16,32 @@ export function wireTools(tools: readonly ToolSchema[], messages: readonly WireM
   return usedNames(messages).map((name) => tool(name, GONE, { type: "object", properties: {} }, traits));
 }
 
-function tool(name: string, description: string, inputSchema: Json, { bareSchemas }: Traits): Tool {
-  const json = (bareSchemas ? bareSchema(inputSchema) : inputSchema) as Document;
-  return { toolSpec: { name, ...(description.trim() === "" ? {} : { description }), inputSchema: { json } } };
+/** What a model refuses of a schema is said in the description: arguments are checked here in any case. */
+function tool(name: string, description: string, inputSchema: Json, traits: Traits): Tool {
+  const json = (traits.bareSchemas ? bareSchema(inputSchema) : inputSchema) as Document;
+  const whole = !traits.closedSchemas && !traits.bareSchemas;
+  if (whole || isPlain(inputSchema, traits.closedSchemas)) return spec(name, description, json);
+  const said = `The arguments must be valid under this JSON Schema: ${canonical(inputSchema)}`;
+  const words = [description, said].filter((text) => text.trim() !== "").join("\n\n");
+  return spec(name, words, traits.bareSchemas ? json : { type: "object" });
+}
+
+const spec = (name: string, description: string, json: Document): Tool => ({
+  toolSpec: { name, ...(description.trim() === "" ? {} : { description }), inputSchema: { json } },
+});
+
+const ALTERNATIVES = ["anyOf", "oneOf", "allOf"];
+const PROPERTY_NAME = /^[a-zA-Z0-9_.-]{1,64}$/;
+
+const isPlain = (schema: Json, names: boolean): boolean =>
+  isObject(schema) && !ALTERNATIVES.some((key) => key in schema) && (!names || namesFit(schema));
+
+function namesFit(schema: Json): boolean {
+  if (Array.isArray(schema)) return schema.every(namesFit);
+  if (!isObject(schema)) return true;
+  const { properties } = schema;
+  if (isObject(properties) && !Object.keys(properties).every((name) => PROPERTY_NAME.test(name))) return false;
+  return Object.values(schema).every(namesFit);
 }
 
 function usedNames(messages: readonly WireMessage[]): string[] {

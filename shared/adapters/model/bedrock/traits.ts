@@ -20,6 +20,8 @@ export interface Traits {
   readonly cachesResults: boolean;
   /** Takes back the reasoning that it signed; the others refuse all, their own too. Where the model isn't known, a signature is taken for a yes. */
   readonly takesReasoning: boolean;
+  /** Takes it only while nothing before it has changed. */
+  readonly bindsReasoning: boolean;
   /** Words may stand beside results of tools in one message. */
   readonly textBesideResults: boolean;
   /** Results of tools may say that they are errors. */
@@ -28,6 +30,8 @@ export interface Traits {
   readonly streamsTools: boolean;
   /** Input schemas may hold `type`, `properties` and `required` at their root, nothing else. */
   readonly bareSchemas: boolean;
+  /** Input schemas may hold no alternatives at their root, and short, plain names of properties only. */
+  readonly closedSchemas: boolean;
   /** Can be held to a schema. */
   readonly outputSchema: boolean;
 }
@@ -44,10 +48,12 @@ const UNKNOWN: Traits = {
   caches: false,
   cachesResults: false,
   takesReasoning: true,
+  bindsReasoning: true,
   textBesideResults: false,
   resultStatus: false,
   streamsTools: true,
   bareSchemas: false,
+  closedSchemas: false,
   outputSchema: false,
 };
 
@@ -80,7 +86,7 @@ export function baseId(modelId: string): string {
 /** An ARN lives in one region, and is known in no other; null: the id is no ARN. */
 export const regionOf = (modelId: string): string | null => /^arn:[^:]*:bedrock:([^:]+):/.exec(modelId)?.[1] ?? null;
 
-/** `claude-3-7-sonnet-20250219`, `claude-opus-4-20250514`, `claude-sonnet-4-5-…`, `claude-opus-5`; 0: older, or named in no known way. */
+/** `claude-3-7-sonnet-20250219`, `claude-opus-4-20250514`, `claude-sonnet-4-5-…`, `claude-opus-5`; 0: named in no known way. */
 function claudeVersion(id: string): number {
   const [, oldMajor, oldMinor, major, minor] =
     /claude-(?:(\d+)(?:-(\d{1,2}))?-[a-z]|[a-z]+-(\d+)(?:-(\d{1,2})(?!\d))?(?!\d))/.exec(id) ?? [];
@@ -88,24 +94,28 @@ function claudeVersion(id: string): number {
 }
 
 function claude(version: number, id: string): Traits {
-  if (version < 300) return { ...UNKNOWN, family: "claude", version, takesReasoning: false, textBesideResults: true };
-  const smallOld = /3-5-haiku/.test(id); // text alone
-  const caches = version >= 307 || smallOld;
+  if (/claude-(?:v\d|instant)/.test(id))
+    return { ...UNKNOWN, family: "claude", version: 200, takesReasoning: false, textBesideResults: true };
+  const since = (first: number): boolean => version === 0 || version >= first; // an unknown name is a new one
+  const smallOld = id.includes("3-5-haiku"); // text alone
+  const caches = since(307) || smallOld;
   return {
     ...UNKNOWN,
     family: "claude",
     version,
     images: !smallOld,
     pdf: !smallOld,
-    pdfMaxBytes: version >= 400 ? BEDROCK_FILES_MAX_BYTES : BEDROCK_PDF_MAX_BYTES,
+    pdfMaxBytes: since(400) ? BEDROCK_FILES_MAX_BYTES : BEDROCK_PDF_MAX_BYTES,
     imagesInResults: !smallOld,
     caches,
     cachesTools: caches,
     cachesResults: caches,
-    takesReasoning: version >= 307,
+    takesReasoning: since(307),
+    bindsReasoning: since(501),
     textBesideResults: true,
     resultStatus: true,
-    outputSchema: version >= 405,
+    closedSchemas: true,
+    outputSchema: since(405),
   };
 }
 

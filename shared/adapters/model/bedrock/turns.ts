@@ -5,7 +5,7 @@ import type { AssistantPart } from "../../../core/messages.ts";
 import { emptyInput, emptyResult } from "../../../core/task/texts.ts";
 import type { ReadyMessage, ReadyToolResult, ShownFile, TextPart } from "../media.ts";
 import { createFileBlocks } from "./files.ts";
-import { reasoningBlock } from "./reasoning.ts";
+import { signedBlock } from "./reasoning.ts";
 import type { Traits } from "./traits.ts";
 
 type Document = ContentBlock.ToolUseMember["toolUse"]["input"];
@@ -37,21 +37,28 @@ export interface TurnOptions {
   readonly reasoning: boolean;
 }
 
-export function wireMessages(messages: readonly ReadyMessage[], options: TurnOptions): WireMessage[] {
-  const turns = paired(inTurns(messages, options));
+export interface WireTurns {
+  readonly messages: WireMessage[];
+  /** Of each block of reasoning, what it was written after (reasoning.ts). */
+  readonly written: ReadonlyMap<ContentBlock, string>;
+}
+
+export function wireTurns(messages: readonly ReadyMessage[], options: TurnOptions): WireTurns {
+  const written = new Map<ContentBlock, string>();
+  const turns = paired(inTurns(messages, options, written));
   if (turns[0]?.role !== "user") turns.unshift({ role: "user", results: [], rest: [{ text: emptyInput() }] });
   if (turns.at(-1)?.role !== "user") turns.push({ role: "user", results: [], rest: [{ text: GO_ON }] });
-  return turns.flatMap((turn) => wire(turn, options.traits));
+  return { messages: turns.flatMap((turn) => wire(turn, options.traits)), written };
 }
 
 /** Blank messages are left out, and what then stands side by side becomes one turn. */
-function inTurns(messages: readonly ReadyMessage[], options: TurnOptions): Turn[] {
+function inTurns(messages: readonly ReadyMessage[], options: TurnOptions, written: Map<ContentBlock, string>): Turn[] {
   const fileBlocks = createFileBlocks();
   const turns: Turn[] = [];
   for (const message of messages) {
     const turn =
       message.role === "assistant"
-        ? assistantTurn(message.content, options)
+        ? assistantTurn(message.content, options, written)
         : userTurn(message.content, options.traits, fileBlocks);
     const last = turns.at(-1);
     if (turn.role === "user" && last?.role === "user") {
@@ -64,13 +71,19 @@ function inTurns(messages: readonly ReadyMessage[], options: TurnOptions): Turn[
   return turns;
 }
 
-function assistantTurn(content: readonly AssistantPart[], { traits, model, reasoning }: TurnOptions): AssistantTurn {
+function assistantTurn(
+  content: readonly AssistantPart[],
+  { traits, model, reasoning }: TurnOptions,
+  written: Map<ContentBlock, string>,
+): AssistantTurn {
   const blocks = content.flatMap((part): ContentBlock[] => {
     if (part.type === "text") return part.text.trim() === "" ? [] : [{ text: part.text }];
     if (part.type === "toolUse")
       return [{ toolUse: { toolUseId: part.id, name: part.name, input: part.args as Document } }];
-    const block = reasoning && traits.takesReasoning ? reasoningBlock(part, model) : null;
-    return block === null ? [] : [block];
+    const signed = reasoning && traits.takesReasoning ? signedBlock(part, model) : null;
+    if (signed === null) return [];
+    written.set(signed.block, signed.prefix);
+    return [signed.block];
   });
   const end = blocks.findLastIndex((block) => block.reasoningContent === undefined); // a turn can't end in reasoning
   return { role: "assistant", blocks: blocks.slice(0, end + 1) };

@@ -1,0 +1,65 @@
+// What happens to answers on their way, whatever provider they are of: nothing comes, something else comes, it breaks off. What a provider says itself
+// (throttling, an error in a stream) belongs to its own server.
+import type { ServerResponse } from "node:http";
+
+export type HttpFault =
+  /** No answer, ever; the connection stays open. */
+  | { readonly fault: "hang" }
+  /** The connection is dropped before an answer. */
+  | { readonly fault: "reset" }
+  /** A page of a proxy or a login; status 200 if not given. */
+  | { readonly fault: "html"; readonly status?: number }
+  /** Headers and no body; status 200 if not given. */
+  | { readonly fault: "empty"; readonly status?: number; readonly contentType?: string }
+  /** Some of the answer's pieces, then the connection is dropped (`cut`), ends as if it were whole (`ends`), or stays silent (`stalls`). */
+  | { readonly fault: "cut" | "ends" | "stalls"; readonly after: number };
+
+const PAGE = "<!doctype html><html><head><title>503</title></head><body><h1>Service is down</h1></body></html>";
+
+/** Plays a fault that needs nothing of the answer. False: it does. */
+export function playEarly(fault: HttpFault, response: ServerResponse): boolean {
+  switch (fault.fault) {
+    case "hang":
+      return true;
+    case "reset":
+      response.destroy();
+      return true;
+    case "html":
+      response.writeHead(fault.status ?? 200, { "content-type": "text/html; charset=utf-8" }).end(PAGE);
+      return true;
+    case "empty":
+      response.writeHead(
+        fault.status ?? 200,
+        fault.contentType === undefined ? {} : { "content-type": fault.contentType },
+      );
+      response.end();
+      return true;
+    default:
+      return false;
+  }
+}
+
+/** Sends an answer in pieces, as far as the fault lets it. True: it went out whole. */
+export async function sendPieces(
+  response: ServerResponse,
+  pieces: Iterable<Uint8Array | string>,
+  fault: HttpFault | null,
+): Promise<boolean> {
+  const most = fault !== null && "after" in fault ? fault.after : Number.POSITIVE_INFINITY;
+  let sent = 0;
+  for (const piece of pieces) {
+    if (sent++ >= most || response.destroyed) break;
+    if (!response.write(piece)) await new Promise<void>((go) => response.once("drain", go).once("close", go));
+  }
+  if (fault?.fault === "cut") {
+    await new Promise((go) => setTimeout(go, 20)); // what was written is on its way before the connection goes
+    response.destroy();
+  } else if (fault?.fault !== "stalls") response.end();
+  return fault === null;
+}
+
+/** One fault after the other, then none. */
+export function inOrder<F>(...faults: readonly (F | null)[]): () => F | null {
+  let n = 0;
+  return () => faults[n++] ?? null;
+}
