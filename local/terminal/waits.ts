@@ -2,7 +2,7 @@
 import type { ApprovalJson, CutJson, RunJson, TurnJson } from "../../shared/http/run-json.ts";
 import { mark, type Style } from "./style.ts";
 import { cut, oneLine, printable } from "./terminal.ts";
-import { ago, duration, shortId } from "./units.ts";
+import { ago, cost, counted, duration, shortId } from "./units.ts";
 
 const ARGUMENT_CHARS = 300;
 const NAME_COLUMNS_MAX = 24;
@@ -63,11 +63,17 @@ const shown = (value: ApprovalJson["args"]): string =>
 
 function cutLines(asked: CutJson, style: Style): string[] {
   const stream = asked.stream.replace(/^task:/, "");
-  const again = asked.calls.length === 0 ? [] : [`      would be done again: ${oneLine(asked.calls.join(", "))}`];
   return [
     `  ${mark("parked", style)} ${style.bold(stream)} ${style.yellow("waits for a decision")}  ${style.dim(oneLine(asked.reason))}`,
-    ...again,
+    `      would be done again: ${oneLine(asked.calls.join(", "))}`,
+    `      would be paid again: ${paidAgain(asked)}`,
   ];
+}
+
+/** Tasks of a cut plan may be taken over by one that comes later. */
+function paidAgain({ stream, price: { modelCalls, costUsd, simulated } }: CutJson): string {
+  if (modelCalls === 0) return "nothing";
+  return `${stream === "run" ? "at most " : ""}${counted(modelCalls, "model call")}, ${cost(costUsd, simulated)}`;
 }
 
 /** Decisions that were made. */

@@ -33,3 +33,23 @@ export const costOf = (u: Usage, rates: Rates): number => {
 /** Billionths of a dollar, rounded up. */
 export const nanoUsd = (usd: number): number => Math.ceil(usd * NANO_PER_USD - 1e-6);
 export const usdOf = (nano: number): number => nano / NANO_PER_USD;
+
+/** What several recorded answers cost together. */
+export interface Price {
+  readonly modelCalls: number;
+  /** US dollars; null: the price of one of them is unknown. */
+  readonly usd: number | null;
+  /** A price in it is made up: of scripted and rule-based models. */
+  readonly simulated: boolean;
+}
+
+/** Of answers as they are on record; one without a cost has no known price. Summed in whole billionths: a thousand cents are ten dollars. */
+export function priceOf(costs: readonly ({ readonly usd: number; readonly simulated: boolean } | undefined)[]): Price {
+  const known = costs.filter((cost) => cost !== undefined);
+  const nano = known.reduce((sum, cost) => sum + Math.round(cost.usd * NANO_PER_USD), 0);
+  return {
+    modelCalls: costs.length,
+    usd: known.length < costs.length ? null : usdOf(nano),
+    simulated: known.some((cost) => cost.simulated),
+  };
+}

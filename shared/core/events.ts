@@ -19,13 +19,21 @@ const shared = [
   z.strictObject({ type: z.literal("FactIgnored"), inboxSeq: seq, reason: z.string() }),
   /** Cuts `fromSeq` and everything after it, but for facts from outside (I6). */
   z.strictObject({ type: z.literal("StreamInvalidated"), fromSeq: seq, reason: z.string(), generation: z.int() }),
-  /** A cut that would silently repeat an effect: not made, the stream waits for a decision (I6b). `calls` names what would be repeated. */
+  /**
+   * A cut that would silently repeat an effect: not made, the stream waits for a decision (I6b). `calls` names what would be repeated; `price` is what the
+   * answers on record cost that would be asked for anew.
+   */
   z.strictObject({
     type: z.literal("CutRequested"),
     fromSeq: seq,
     reason: z.string(),
     generation: z.int(),
     calls: z.array(z.string()),
+    price: z.strictObject({
+      modelCalls: z.int().nonnegative(),
+      usd: z.number().nonnegative().nullable(),
+      simulated: z.boolean(),
+    }),
   }),
   /** `keep` seals what is recorded, as a turn of a session is sealed; `rerun` lets the cut be made. */
   z.strictObject({

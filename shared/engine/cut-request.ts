@@ -1,4 +1,5 @@
 // A cut that isn't made because it would silently repeat an effect (I6b): the stream says so once, and waits for a person's decision.
+import type { Price } from "../core/cost.ts";
 import type { Recorded } from "../core/events.ts";
 
 interface CutRequested {
@@ -6,8 +7,14 @@ interface CutRequested {
   readonly fromSeq: number;
   readonly reason: string;
   readonly generation: number;
-  /** What would be repeated. */
+  /** What would be repeated, and what the answers cost that would be asked for anew. */
   readonly calls: string[];
+  readonly price: Price;
+}
+/** What making a cut would do again. */
+export interface Repeated {
+  readonly calls: readonly string[];
+  readonly price: Price;
 }
 type Logged = {
   readonly type: string;
@@ -21,12 +28,12 @@ export function cutRequest(
   log: readonly Recorded<Logged>[],
   cut: { readonly fromSeq: number; readonly reason: string },
   generation: number,
-  calls: readonly string[],
+  { calls, price }: Repeated,
 ): CutRequested | null {
   const { fromSeq, reason } = cut;
   const asked = log.findLast((e) => e.type === "CutRequested");
   if (asked?.fromSeq === fromSeq && asked.generation === generation) return null;
-  return { type: "CutRequested", fromSeq, reason, generation, calls: [...calls] };
+  return { type: "CutRequested", fromSeq, reason, generation, calls: [...calls], price };
 }
 
 /** The request that is still open: not decided, and no cut made since. */

@@ -3,7 +3,7 @@
 import { CUTS_IN_ONE_ADVANCE_MAX, DEFER_MS } from "../core/limits.ts";
 import { planTick } from "../core/workflow/plan.ts";
 import type { Advance, Outcome } from "../core/workflow/schedule.ts";
-import { cutRequest, mayCut } from "./cut-request.ts";
+import { cutRequest, mayCut, type Repeated } from "./cut-request.ts";
 import { cutsByThisGeneration, stormProblem } from "./cut-storm.ts";
 import type { Worked } from "./deps.ts";
 import { handOver } from "./hand-over.ts";
@@ -40,33 +40,39 @@ export async function cutRun(work: TickWork, first: Cut, again: () => Promise<Ad
       cut = advanced.outcome;
       continue;
     }
-    const repeated = mayCut(work.log.slice(0, before), first.fromSeq, deployed.generation)
-      ? []
-      : await wouldRepeat(work, advanced);
-    if (repeated.length > 0) {
+    const allowed = mayCut(work.log.slice(0, before), first.fromSeq, deployed.generation);
+    const repeated = allowed ? null : await wouldRepeat(work, advanced);
+    if (repeated !== null) {
       work.log.length = before;
       return { type: "not", worked: await waitForDecision(work, first, repeated) };
     }
-    for (const allowed of cuts) writer.buffer(allowed);
+    for (const event of cuts) writer.buffer(event);
     return { type: "cut", advanced };
   }
   throw new Error(`more than ${CUTS_IN_ONE_ADVANCE_MAX} cuts in one advance`);
 }
 
-/** Completed calls with effects outside and no key, of tasks that the new plans don't take over: running the workflow on would make them again. */
-async function wouldRepeat(work: TickWork, advanced: Advance): Promise<string[]> {
+/**
+ * Completed calls with effects outside and no key, of tasks that the new plans don't take over: running the workflow on would make them again. The price
+ * is of all such tasks: what later plans take over comes off it. Null: nothing stands in the cut's way.
+ */
+async function wouldRepeat(work: TickWork, advanced: Advance): Promise<Repeated | null> {
   const history = work.history();
   const { agent, runId } = work.hint;
   const digests = await work.deps.store.tasks.digests(agent, runId);
   const { waves } = planTick(advanced.decisions, history, new Map(digests.map((d) => [d.taskId, d.digest])));
   const claimed = new Set(waves.flatMap((w) => w.claimed));
-  const dropped = history.cutPlans.flatMap((p) => p.tasks).filter((id) => !history.taken.has(id) && !claimed.has(id));
-  return dropped.length === 0 ? [] : await work.deps.store.tasks.unrepeatable(agent, runId, [...new Set(dropped)]);
+  const cut = new Set(history.cutPlans.flatMap((p) => p.tasks));
+  const dropped = [...cut].filter((id) => !history.taken.has(id) && !claimed.has(id));
+  if (dropped.length === 0) return null;
+  const { tasks } = work.deps.store;
+  const calls = await tasks.unrepeatable(agent, runId, dropped);
+  return calls.length === 0 ? null : { calls, price: await tasks.price(agent, runId, dropped) };
 }
 
-async function waitForDecision(work: TickWork, cut: Cut, calls: string[]): Promise<Worked> {
+async function waitForDecision(work: TickWork, cut: Cut, repeated: Repeated): Promise<Worked> {
   const { writer, deployed } = work;
-  const request = cutRequest(work.log, cut, deployed.generation, calls);
+  const request = cutRequest(work.log, cut, deployed.generation, repeated);
   if (request !== null) work.record(request);
   const { status } = await writer.flush({ type: "park", absorbed: writer.absorbed, wait: "cut", wakeAt: null });
   return status === "running" ? await handOver(work) : "parked"; // a fact came: perhaps the decision

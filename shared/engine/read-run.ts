@@ -1,6 +1,7 @@
 // One run as people read it: its tree of waves and tasks, what it used and cost, and why it stands still if it does.
+import type { Price } from "../core/cost.ts";
 import type { ErrorCode } from "../core/errors.ts";
-import type { RawEvent } from "../core/events.ts";
+import type { RawEvent, TaskEvent } from "../core/events.ts";
 import type { Json } from "../core/json.ts";
 import { type Accounts, accountsOf, totalAccounts } from "../core/receipt.ts";
 import type { PendingApproval, RunRow, StreamRow } from "../ports/store.ts";
@@ -26,6 +27,8 @@ export interface WaitingCut {
   readonly reason: string;
   /** What would be done again, as `taskId: tool` in the run's own stream. */
   readonly calls: readonly string[];
+  /** Of the recorded answers that would be asked for anew; in the run's own stream at most, since later plans may take tasks over. */
+  readonly price: Price;
   readonly requestedAt: number;
 }
 export interface Turn {
@@ -101,6 +104,7 @@ export async function readRun(
 /** Task ids are `w<wave>t<n>`: by number, so that t10 stands after t9. */
 const place = (t: TaskView): number => Number(/t(\d+)$/.exec(t.taskId)?.[1] ?? 0);
 
+type CutRequested = Extract<TaskEvent, { type: "CutRequested" }>;
 type CallEvents = ReadonlyMap<string, readonly { readonly event: RawEvent }[]>;
 
 function waitingCuts(streams: readonly StreamRow[], events: CallEvents): WaitingCut[] {
@@ -108,9 +112,8 @@ function waitingCuts(streams: readonly StreamRow[], events: CallEvents): Waiting
     if (wait !== "cut") return [];
     const asked = (events.get(streamId) ?? []).findLast(({ event }) => event.type === "CutRequested")?.event;
     if (asked === undefined) return [];
-    const { reason, calls } = asked.payload;
-    const named = Array.isArray(calls) ? calls.map(String) : [];
-    return { stream: streamId, reason: String(reason), calls: named, requestedAt: asked.recordedAt };
+    const { reason, calls, price } = asked.payload as Omit<CutRequested, "type">;
+    return { stream: streamId, reason, calls, price, requestedAt: asked.recordedAt };
   });
 }
 
@@ -144,10 +147,16 @@ function reasonOf(
 
 const NEEDS_DECISION: ErrorCode = "cut.needs_decision";
 
-function cutReason(runId: string, { stream, reason, calls }: WaitingCut): string {
-  const named = calls.length === 0 ? "" : ` (${calls.join(", ")})`;
+function cutReason(runId: string, { stream, reason, calls, price }: WaitingCut): string {
+  const named = calls.length === 0 ? "" : ` (${calls.join(", ")}), and ${paidAgain(price)}`;
   const keep = stream === "run" ? "" : " to repeat it, or `--keep` to go on from what is recorded";
   return `${stream}: ${NEEDS_DECISION}: an edit (${reason}) would repeat a completed call that has effects outside${named}; decide with \`toren jobs resume ${runId} --rerun\`${keep}; or revert the edit and run \`toren jobs resume ${runId}\``;
+}
+
+function paidAgain({ modelCalls, usd, simulated }: Price): string {
+  const answers = `${modelCalls} model ${modelCalls === 1 ? "answer" : "answers"}`;
+  const dollars = usd === null ? "at an unknown price" : `for ${simulated ? "simulated " : ""}$${usd}`;
+  return modelCalls === 0 ? "no model answer" : `${answers} ${dollars}`;
 }
 
 const REASON_ARGS_CHARS = 200;

@@ -123,7 +123,7 @@ async function refuseCut(
   const { fromSeq, reason } = cut;
   const { generation } = deployed;
   if (cut.calls.length > 0 && !mayCut(log, fromSeq, generation)) {
-    const request = cutRequest(log, cut, generation, cut.calls);
+    const request = cutRequest(log, cut, generation, cut);
     if (request !== null) writer.buffer({ ...request });
     const parked = await parkStream({ deps, hint, writer }, "cut");
     if (parked !== null) return parked;

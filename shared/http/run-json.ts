@@ -1,5 +1,6 @@
 // What GET /runs and GET /runs/{runId} answer with: the engine's view in a client's form. The schemas are the API's description and the CLI's types.
 import * as z from "zod";
+import { usdOf } from "../core/cost.ts";
 import { json, usage } from "../core/messages.ts";
 import type { RunView, TaskView } from "../engine/read-run.ts";
 import type { RunOutline } from "../ports/store.ts";
@@ -86,9 +87,29 @@ const cut = z.object({
   stream: z.string().meta({ description: "`run`, or `task:<taskId>`." }),
   reason: z.string().meta({ description: "What was edited." }),
   calls: z.array(z.string()).meta({ description: "What would be done again." }),
+  price: z
+    .object({
+      modelCalls: count.meta({ description: "Answers on record that would be asked for anew." }),
+      costUsd: usd,
+      simulated: z.boolean(),
+    })
+    .meta({
+      description:
+        "What a rerun would pay anew. Of the stream `run` at most: plans that come later may take tasks over.",
+    }),
   requestedAt: time,
 });
 export type CutJson = z.infer<typeof cut>;
+
+const tokens = z.int().nonnegative();
+const budget = z.object({
+  maxCostUsd: z.number().nullable().meta({ description: "US dollars; null: not capped." }),
+  totalTokens: z.int().nullable().meta({ description: "Null: not capped." }),
+  spentUsd: z.number().meta({ description: "With what may have been paid for calls that were never answered." }),
+  spentTokens: tokens,
+  reservedUsd: z.number().meta({ description: "Set aside for model calls under way, estimated high." }),
+  reservedTokens: tokens,
+});
 
 export const run = runSummary.extend({
   input: json,
@@ -102,6 +123,7 @@ export const run = runSummary.extend({
     description: "Of a session: its input, then answers and messages in order. Null: the run is no session.",
   }),
   waves: z.array(z.object({ wave: z.int(), tasks: z.array(task) })),
+  budget: budget.nullable().meta({ description: "What the run may use. Null: nothing is capped." }),
   ...accounts,
 });
 export type RunJson = z.infer<typeof run>;
@@ -133,10 +155,21 @@ export const runJson = (view: RunView): RunJson => ({
   simulated: view.simulated,
   receipt: view.receipt,
   approvals: view.approvals.map(approvalJson),
-  cuts: view.cuts.map((c) => ({ ...c, calls: [...c.calls], requestedAt: rfc3339(c.requestedAt) })),
+  cuts: view.cuts.map(cutJson),
   turns: view.turns?.map((said) => ({ ...said, at: rfc3339(said.at) })) ?? null,
+  budget: budgetJson(view.run.budget),
   waves: view.waves.map((wave) => ({ wave: wave.wave, tasks: wave.tasks.map(taskJson) })),
 });
+
+const budgetJson = (b: RunView["run"]["budget"]): RunJson["budget"] =>
+  b && {
+    maxCostUsd: b.maxCostUsd,
+    totalTokens: b.totalTokens,
+    spentUsd: usdOf(b.spent.nanoUsd),
+    spentTokens: b.spent.tokens,
+    reservedUsd: usdOf(b.reserved.nanoUsd),
+    reservedTokens: b.reserved.tokens,
+  };
 
 const approvalJson = (a: RunView["approvals"][number]): ApprovalJson => ({
   call: a.toolUseId,
@@ -146,6 +179,14 @@ const approvalJson = (a: RunView["approvals"][number]): ApprovalJson => ({
   requestedAt: rfc3339(a.requestedAt),
   expiresAt: a.expiresAt === null ? null : rfc3339(a.expiresAt),
   decided: a.decided === null ? null : { ...a.decided, at: rfc3339(a.decided.at) },
+});
+
+const cutJson = ({ stream, reason, calls, price, requestedAt }: RunView["cuts"][number]): CutJson => ({
+  stream,
+  reason,
+  calls: [...calls],
+  price: { modelCalls: price.modelCalls, costUsd: price.usd, simulated: price.simulated },
+  requestedAt: rfc3339(requestedAt),
 });
 
 const taskJson = (t: TaskView): TaskJson => ({

@@ -1,6 +1,7 @@
 // The log and what stands beside it, as the engine sees them. Twins: adapters/store (Postgres); the simulation's own in test/sim.
 // All times are milliseconds since 1970 by the store's clock (I8). Every method may reject with TorenError `database.unavailable`; nothing was
 // half-written then, but an append may have landed: `append` finds that out itself (lost acknowledgement) and answers truthfully.
+import type { Price } from "../core/cost.ts";
 import type { Fact, InboxItem, RawEvent, TaskOutcome } from "../core/events.ts";
 import type { Json } from "../core/json.ts";
 import type { Header } from "../core/task/header.ts";
@@ -199,6 +200,8 @@ export interface TaskStore {
   outcomes(agent: string, runId: string, taskIds: readonly string[]): Promise<EndedTask[]>;
   /** Of these tasks, the completed calls with effects `external` and idempotency `none`, as `taskId: tool` (I6b). */
   unrepeatable(agent: string, runId: string, taskIds: readonly string[]): Promise<string[]>;
+  /** What these tasks' recorded answers cost together; those that a cut took away don't count. */
+  price(agent: string, runId: string, taskIds: readonly string[]): Promise<Price>;
   /** Task streams of the run that haven't ended, with what they wait for. */
   open(agent: string, runId: string): Promise<{ taskId: string; wait: Wait | null }[]>;
   /** Approvals that tasks of the run have asked for, oldest first: the decided ones, and those that open tasks wait for. Cut ones are left out. */
@@ -281,7 +284,7 @@ export interface RunStore {
   ): Promise<{ readonly type: "created" | "existing"; readonly runId: string; readonly same: boolean }>;
   /** The run that was created under this idempotency key, and whether its request was the same; null: none was. */
   existing(
-    request: Pick<NewRun, "agent" | "process" | "input" | "files">,
+    request: Pick<NewRun, "agent" | "process" | "input" | "files" | "budget">,
     idempotencyKey: string,
   ): Promise<{ readonly runId: string; readonly same: boolean } | null>;
   get(agent: string, runId: string): Promise<RunRow | null>;

@@ -443,6 +443,14 @@ WITH locked AS MATERIALIZED (
 SELECT m.inbox_seq, (SELECT coalesce(array_agg(wave ORDER BY wave), '{}') FROM counts WHERE unsettled = 0 OR broke) AS complete
 FROM moved m WHERE m.stream_id = 'run'
 `,
+  "price-of-tasks": `
+SELECT count(*)::int AS calls, coalesce(bool_or((e.payload #>> '{cost,simulated}')::bool), false) AS simulated,
+       CASE WHEN count(*) = count(e.payload #> '{cost,usd}') THEN coalesce(sum((e.payload #>> '{cost,usd}')::numeric), 0)::float8 END AS usd
+FROM :agent.events e
+WHERE e.run_id = $1::uuid AND e.stream_id = ANY (SELECT 'task:' || x FROM unnest($2::text[]) x) AND e.type = 'LlmCallCompleted'
+  AND NOT EXISTS (SELECT FROM :agent.events c WHERE c.run_id = e.run_id AND c.stream_id = e.stream_id AND c.type = 'StreamInvalidated'
+                  AND c.seq > e.seq AND (c.payload ->> 'fromSeq')::bigint <= e.seq)
+`,
   "read-append": `
 SELECT w.ord, s.head_seq, s.lease_epoch, s.lease_owner, s.inbox_seq, s.status, coalesce(v.signalled, false) AS rang
 FROM unnest($1::int[], $2::uuid[], $3::text[]) AS w(ord, run_id, stream_id)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { costOf, type Rates, ratesFor } from "../../shared/core/cost.ts";
+import { costOf, priceOf, type Rates, ratesFor } from "../../shared/core/cost.ts";
 import { NO_USAGE } from "../../shared/core/messages.ts";
 
 const RATES: Rates = {
@@ -23,5 +23,21 @@ describe("what a call costs", () => {
     expect(ratesFor(100_001, RATES)).toMatchObject({ output: 2.5, simulated: false });
     const { long: _, ...flat } = RATES;
     expect(costOf({ ...usage, input: 1_000_000 }, flat)).toBe(0.102525);
+  });
+});
+
+describe("what recorded answers cost together", () => {
+  const cent = { usd: 0.01, simulated: false };
+  it("is exact: a thousand cents are ten dollars", () => {
+    expect(priceOf(Array.from({ length: 1_000 }, () => cent))).toEqual({
+      modelCalls: 1_000,
+      usd: 10,
+      simulated: false,
+    });
+    expect(priceOf([])).toEqual({ modelCalls: 0, usd: 0, simulated: false });
+  });
+  it("is unknown, never zero, where one of them has no price; and says when one is made up", () => {
+    expect(priceOf([cent, undefined])).toEqual({ modelCalls: 2, usd: null, simulated: false });
+    expect(priceOf([cent, { usd: 0.02, simulated: true }])).toEqual({ modelCalls: 2, usd: 0.03, simulated: true });
   });
 });

@@ -21,7 +21,13 @@ const call = { stepId: "s0", toolUseId: "a" };
 const SHARED: Record<string, object> = {
   FactIgnored: { inboxSeq: 1, reason: "r" },
   StreamInvalidated: { fromSeq: 1, reason: "r", generation: 1 },
-  CutRequested: { fromSeq: 1, reason: "r", generation: 1, calls: ["pay"] },
+  CutRequested: {
+    fromSeq: 1,
+    reason: "r",
+    generation: 1,
+    calls: ["pay"],
+    price: { modelCalls: 2, usd: null, simulated: false },
+  },
   CutDecided: { decision: "keep", by: "ann", inboxSeq: 1 },
 };
 const TASK: Record<string, object> = {

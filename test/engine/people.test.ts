@@ -176,6 +176,8 @@ describe("a cut that would repeat an effect (I6b)", () => {
     );
     const two = t.stack(roles("new"), MAIN, { model, generation: 2 });
     expect((await two.drive({ agent: AGENT, runId }))?.status).toBe("waitingCut");
+    const price = { modelCalls: 1, usd: expect.any(Number), simulated: true };
+    expect(await t.payloads(runId, "CutRequested")).toMatchObject([{ calls: ["mail"], price }]);
     return { two, runId, sent, model };
   }
   test("--rerun makes the cut, and the effect again", async () => {

@@ -204,9 +204,11 @@ describe("plans that were cut", () => {
     const two = t.stack(roles, workflow(then("to Bob")), { model, generation: 2 });
     expect(await runTick(two.deps, hint, ALWAYS)).toBe("parked");
     expect((await two.deps.store.runs.get(AGENT, runId))?.status).toBe("waitingCut");
-    expect(await t.payloads(runId, "CutRequested")).toMatchObject([{ calls: ["w0t0: mail"] }]);
+    expect(await t.payloads(runId, "CutRequested")).toMatchObject([
+      { calls: ["w0t0: mail"], price: { modelCalls: 2, usd: expect.any(Number), simulated: true } },
+    ]);
     expect((await readRun(two.deps, { agent: AGENT, runId }))?.reason).toMatch(
-      /^run: cut\.needs_decision: .*\(w0t0: mail\).*toren jobs resume/,
+      /^run: cut\.needs_decision: .*\(w0t0: mail\), and 2 model answers for simulated \$\d.*toren jobs resume/,
     );
     expect(await runTick(two.deps, hint, ALWAYS)).toBe("parked");
     expect(await t.payloads(runId, "CutRequested")).toHaveLength(1);

@@ -240,15 +240,16 @@ describe("toren jobs resume", () => {
           stream: "task:w0t0",
           reason: expect.stringContaining("system changed"),
           calls: ["wire"],
+          price: { modelCalls: 1, costUsd: expect.any(Number), simulated: true },
           requestedAt: expect.any(String),
         },
       ]);
     }
     expect((await bench.toren(["jobs", "show", kept.runId])).out).toMatch(
-      /w0t0 waits for a decision +system changed.*\n +would be done again: wire\n[\s\S]*toren jobs resume \w{8} --rerun +toren jobs resume \w{8} --keep/,
+      /w0t0 waits for a decision +system changed.*\n +would be done again: wire\n +would be paid again: 1 model call, simulated \$[\d.]+\n[\s\S]*toren jobs resume \w{8} --rerun +toren jobs resume \w{8} --keep/,
     );
     const { err } = await bench.toren(["jobs", "resume", kept.runId, "--keep"]);
-    expect(err).toMatch(/would be done again: wire\nRun .* told to keep/);
+    expect(err).toMatch(/would be done again: wire\n.*paid again: 1 model call.*\nRun .* told to keep/);
     await become(kept.runId, "waitingApproval");
     await bench.json(["jobs", "resume", again.runId, "--rerun"]);
     await become(again.runId, "waitingApproval");

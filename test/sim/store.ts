@@ -1,4 +1,5 @@
 // The store's twin for the simulation: in memory, with the statements' semantics, and as fickle as a network makes it.
+import { priceOf } from "../../shared/core/cost.ts";
 import { digestOf } from "../../shared/core/digest.ts";
 import { TorenError } from "../../shared/core/errors.ts";
 import type { TaskOutcome } from "../../shared/core/events.ts";
@@ -14,6 +15,7 @@ import type {
   TaskStore,
   Watch,
 } from "../../shared/ports/store.ts";
+import { effectiveEvents } from "../support/log-checker-task.ts";
 import { refuseTooLarge, stored } from "./append.ts";
 import { ask, type Connection, repeatable } from "./connection.ts";
 import { type RunRecord, type Stream, statusOf, streamKey, type Transaction, UniqueViolation } from "./database.ts";
@@ -71,6 +73,16 @@ function createTasks(connection: Connection): TaskStore {
       ),
     unrepeatable: (_, runId, taskIds) =>
       ask(connection, "unrepeatable", (tx) => taskIds.flatMap((id) => unrepeatable(tx, runId, id)).sort()),
+    price: (_, runId, taskIds) =>
+      ask(connection, "price", (tx) =>
+        priceOf(
+          taskIds.flatMap((id) => {
+            const log = effectiveEvents(tx.db.run(runId)?.events.get(TASK + id) ?? []);
+            const answers = log.filter((e) => e.type === "LlmCallCompleted");
+            return answers.map((e) => e.payload.cost as { usd: number; simulated: boolean } | undefined);
+          }),
+        ),
+      ),
     open: (_, runId) =>
       ask(connection, "open", (tx) =>
         tasksOf(tx, runId)

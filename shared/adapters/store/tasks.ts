@@ -46,6 +46,14 @@ export function createTasks(statements: Statements): TaskStore {
       ]);
       return rows.map((row) => `${row.task_id}: ${row.tool}`);
     },
+    price: async (agent, runId, taskIds) => {
+      const [row] = await statements.ask<{ calls: number; usd: number | null; simulated: boolean }>(
+        "price-of-tasks",
+        agent,
+        [runId, taskIds],
+      );
+      return { modelCalls: row?.calls ?? 0, usd: row?.usd ?? null, simulated: row?.simulated ?? false };
+    },
     approvals: async (agent, runId) =>
       (await statements.ask<ApprovalRow>("list-approvals", agent, [runId])).map(approvalOf),
     turns: async (agent, runId) => {

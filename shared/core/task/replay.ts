@@ -1,4 +1,5 @@
 // A task's log read against today's code (I6): the same questions, or the first one that differs and what a cut there would repeat (I6b).
+import { type Price, priceOf } from "../cost.ts";
 import { type Recorded, type TaskEvent, TERMINAL } from "../events.ts";
 import type { Json } from "../json.ts";
 import { changedParts, type Header } from "./header.ts";
@@ -20,8 +21,17 @@ export function effectiveTask(raw: readonly Recorded<TaskEvent>[]): Recorded<Tas
 
 export type Replayed =
   | { readonly type: "ok"; readonly state: TaskState }
-  /** The log holds a question that today's code doesn't ask there (I6). `calls`: completed ones that a cut would silently repeat (I6b). */
-  | { readonly type: "mismatch"; readonly fromSeq: number; readonly reason: string; readonly calls: readonly string[] };
+  /**
+   * The log holds a question that today's code doesn't ask there (I6). `calls`: completed ones that a cut would silently repeat (I6b); `price`: of the
+   * answers that it takes away.
+   */
+  | {
+      readonly type: "mismatch";
+      readonly fromSeq: number;
+      readonly reason: string;
+      readonly calls: readonly string[];
+      readonly price: Price;
+    };
 
 export function replay(
   header: Header,
@@ -48,6 +58,7 @@ export function replay(
         fromSeq: event.seq,
         reason: reasonOf(event.stepId, parts, header),
         calls: unrepeatable(log, event.seq),
+        price: priceOf(log.flatMap((e) => (e.seq > event.seq && e.type === "LlmCallCompleted" ? [e.cost] : []))),
       };
     }
     apply(state, event, event.seq);

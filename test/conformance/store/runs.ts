@@ -88,6 +88,28 @@ export function runSuite(get: () => Bench): void {
       await expect(b.store.runs.list({ limit: 3, before: "'; --" })).rejects.toMatchObject({ code: "request.invalid" });
     });
 
+    test("a price is of the answers that stand; one without a cost makes it unknown, never zero", async () => {
+      const b = get();
+      const { runId, tasks } = await b.planned(2);
+      const [first, second] = tasks;
+      if (first === undefined || second === undefined) throw new Error("no tasks");
+      const answer = (usd: number | null, simulated = false) =>
+        event("LlmCallCompleted", { stepId: "s", response: {}, ...(usd === null ? {} : { cost: { usd, simulated } }) });
+      const priced = (...taskIds: string[]) => b.store.tasks.price(b.agent, runId, taskIds);
+      const writer = await b.take(first);
+      await writer.write([answer(0.1), answer(0.2), answer(7)]);
+      expect(await priced("w0t0", "w0t1")).toEqual({ modelCalls: 3, usd: 7.3, simulated: false });
+      await writer.write([
+        event("StreamInvalidated", { fromSeq: 3, reason: "edit", generation: 2 }),
+        answer(0.7, true),
+      ]);
+      expect(await priced("w0t0", "w0t1")).toEqual({ modelCalls: 3, usd: 1, simulated: true });
+      await (await b.take(second)).write([answer(null)]);
+      expect(await priced("w0t0", "w0t1")).toEqual({ modelCalls: 4, usd: null, simulated: true });
+      expect(await priced("w0t0")).toMatchObject({ usd: 1 });
+      expect(await priced()).toEqual({ modelCalls: 0, usd: 0, simulated: false });
+    });
+
     test("call events hold usage and what the receipt needs, never what was said", async () => {
       const b = get();
       const { runId, tasks } = await b.planned(1);

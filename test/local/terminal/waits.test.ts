@@ -52,12 +52,18 @@ describe("what a run waits for", () => {
   });
 
   test("a cut of the workflow can't be kept, and isn't offered to be", () => {
-    const cut = { reason: "system changed", calls: ["mail"], requestedAt: "2026-01-01T11:58:00Z" };
+    const price = { modelCalls: 3, costUsd: 0.0125, simulated: false };
+    const cut = { reason: "system changed", calls: ["mail"], price, requestedAt: "2026-01-01T11:58:00Z" };
     const of = (stream: string) => waitLines(run({ status: "waitingCut", cuts: [{ ...cut, stream }] }), style, NOW);
     expect(of("task:w0t0").join("\n")).toMatch(
-      /w0t0 waits for a decision +system changed\n.*again: mail\n.*--rerun.*--keep/,
+      /w0t0 waits for a decision +system changed\n.*done again: mail\n.*paid again: 3 model calls, \$0\.0125\n.*--rerun.*--keep/,
     );
+    expect(of("run").join("\n")).toContain("paid again: at most 3 model calls");
     expect(of("run").join("\n")).not.toContain("--keep");
+    const unknown = { ...cut, price: { modelCalls: 1, costUsd: null, simulated: false }, stream: "task:w0t0" };
+    expect(waitLines(run({ cuts: [unknown] }), style, NOW).join("\n")).toContain(
+      "paid again: 1 model call, cost unknown",
+    );
   });
 
   test("nobody is wanted by a run that works, or has ended", () => {
