@@ -1,0 +1,257 @@
+// Anthropic's Messages API on 127.0.0.1, for tests: as strict as the real one, says what a script has it say, fails as it is told, and keeps books.
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import * as z from "zod";
+import { createCache } from "./cache.ts";
+import { type Reply, type SentEvent, streamOf } from "./reply.ts";
+import { refusal, withoutMarks } from "./rules.ts";
+import { type Body, messagesBody } from "./shape.ts";
+import { digest } from "./signature.ts";
+
+export type { Reply, ReplyBlock } from "./reply.ts";
+export type { Body } from "./shape.ts";
+
+/** What goes wrong with one request. `after`: events that are sent before it. */
+export type Fault =
+  | {
+      readonly status: number;
+      readonly type?: string;
+      readonly message?: string;
+      readonly headers?: Readonly<Record<string, string>>;
+    }
+  /** A page of some proxy's. */
+  | { readonly html: number }
+  | { readonly errorAfter: number; readonly type?: string; readonly message?: string }
+  /** The connection is dropped. */
+  | { readonly cutAfter: number }
+  /** The body ends as if that were all. */
+  | { readonly endAfter: number }
+  /** Half an event, then the body's end. */
+  | { readonly halfJson: true }
+  | { readonly empty: true }
+  | { readonly json: unknown }
+  /** Nothing more comes; -1: no headers either. */
+  | { readonly hangAfter: number }
+  | { readonly slowMs: number };
+
+export interface Call {
+  readonly n: number;
+  readonly headers: IncomingMessage["headers"];
+  readonly raw: string;
+  readonly body: Body;
+  /** Why the request was refused; null: it was taken. */
+  readonly refusal: string | null;
+  /** The model was run; with what it cost. */
+  billed: {
+    readonly input_tokens: number;
+    readonly output_tokens: number;
+    readonly cache_read_input_tokens: number;
+    readonly cache_creation_input_tokens: number;
+  } | null;
+  /** The whole answer went out. */
+  delivered: boolean;
+  /** The client hung up before that. */
+  hungUp: boolean;
+}
+
+export interface WireAnthropicOptions {
+  /** The `n`-th request that was taken, from 0. */
+  readonly script: (body: Body, n: number) => Reply | Promise<Reply>;
+  /** The `n`-th request that arrived, from 0. */
+  readonly faults?: (n: number, body: Body) => Fault | null;
+  /** Default: any. */
+  readonly apiKey?: string;
+  /** Tokens of input that are too many; default: none are. */
+  readonly window?: number;
+}
+
+export interface WireAnthropic {
+  /** For ANTHROPIC_BASE_URL. */
+  readonly baseURL: string;
+  readonly ledger: readonly Call[];
+  close(): Promise<void>;
+}
+
+const VERSIONS = new Set(["2023-06-01", "2026-10-21"]);
+const REQUEST_BYTES_MAX = 32 * 1024 * 1024;
+
+export async function createWireAnthropic(options: WireAnthropicOptions): Promise<WireAnthropic> {
+  const ledger: Call[] = [];
+  const paused = new Set<string>();
+  const cache = createCache();
+  let taken = 0;
+
+  const refuse = (
+    response: ServerResponse,
+    status: number,
+    type: string,
+    message: string,
+    headers: object = {},
+  ): void => {
+    const body = JSON.stringify({ type: "error", error: { type, message }, request_id: `req_${ledger.length}` });
+    response
+      .writeHead(status, { "content-type": "application/json", "request-id": `req_${ledger.length}`, ...headers })
+      .end(body);
+  };
+
+  const answer = async (call: Call, fault: Fault | null, response: ServerResponse): Promise<void> => {
+    const streamed = streamOf(call.body, await options.script(call.body, taken++), cache.account(call.body));
+    if (streamed.paused !== null) paused.add(digest(withoutMarks(streamed.paused)));
+    const hangs = fault !== null && "hangAfter" in fault && fault.hangAfter < 0;
+    const runs = fault === null || !("errorAfter" in fault || hangs);
+    if (runs) call.billed = streamed.usage;
+    if (hangs) return;
+    call.delivered = await send(response, streamed.events, fault);
+  };
+
+  const server = createServer(async (request, response) => {
+    const raw = await read(request);
+    const body = parse(raw);
+    const n = ledger.length;
+    const wrong = checked(request, raw, body, { options, paused });
+    const call: Call = {
+      n,
+      headers: request.headers,
+      raw,
+      body: body as Body,
+      refusal: wrong?.message ?? null,
+      billed: null,
+      delivered: false,
+      hungUp: false,
+    };
+    ledger.push(call);
+    response.on("close", () => {
+      call.hungUp = !response.writableFinished;
+    });
+    const fault = options.faults?.(n, call.body) ?? null;
+    if (fault !== null && "status" in fault)
+      refuse(response, fault.status, fault.type ?? "api_error", fault.message ?? "a fault of the test", fault.headers);
+    else if (fault !== null && "html" in fault)
+      response
+        .writeHead(fault.html, { "content-type": "text/html" })
+        .end("<html><body><h1>Bad gateway</h1> of a proxy</body></html>");
+    else if (fault !== null && "json" in fault)
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(fault.json));
+    else if (fault !== null && "empty" in fault) response.writeHead(200, { "content-type": "text/event-stream" }).end();
+    else if (wrong !== null) refuse(response, wrong.status, wrong.type, wrong.message);
+    else await answer(call, fault, response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    baseURL: `http://127.0.0.1:${port}`,
+    ledger,
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+interface Wrong {
+  readonly status: number;
+  readonly type: string;
+  readonly message: string;
+}
+
+function checked(
+  request: IncomingMessage,
+  raw: string,
+  body: unknown,
+  { options, paused }: { readonly options: WireAnthropicOptions; readonly paused: ReadonlySet<string> },
+): Wrong | null {
+  const invalid = (message: string): Wrong => ({ status: 400, type: "invalid_request_error", message });
+  const { headers } = request;
+  if (request.method !== "POST" || request.url !== "/v1/messages")
+    return { status: 404, type: "not_found_error", message: `Not found: ${request.url}` };
+  const key = headers["x-api-key"];
+  if (typeof key !== "string" || (options.apiKey !== undefined && key !== options.apiKey))
+    return { status: 401, type: "authentication_error", message: "invalid x-api-key" };
+  if (!VERSIONS.has(String(headers["anthropic-version"])))
+    return invalid(`anthropic-version: "${headers["anthropic-version"]}" is not a valid version`);
+  if (headers["content-type"] !== "application/json") return invalid("content-type must be application/json");
+  if (Buffer.byteLength(raw) > REQUEST_BYTES_MAX)
+    return { status: 413, type: "request_too_large", message: "Request exceeds the maximum size" };
+  const parsed = messagesBody.safeParse(body);
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    return invalid(
+      `${issue?.path.join(".")}: ${issue?.code === "unrecognized_keys" ? "Extra inputs are not permitted" : z.prettifyError(parsed.error)}`,
+    );
+  }
+  const found = refusal(parsed.data, { paused });
+  if (found !== null) return invalid(found);
+  const tokens = Math.ceil(raw.length / 4);
+  return options.window !== undefined && tokens > options.window
+    ? invalid(`prompt is too long: ${tokens} tokens > ${options.window} maximum`)
+    : null;
+}
+
+/** True: all of it went out. */
+async function send(response: ServerResponse, events: readonly SentEvent[], fault: Fault | null): Promise<boolean> {
+  response.writeHead(200, {
+    "content-type": "text/event-stream; charset=utf-8",
+    "cache-control": "no-cache",
+    "request-id": "req_stream",
+  });
+  const stopAt = (key: "errorAfter" | "cutAfter" | "endAfter" | "hangAfter"): number =>
+    fault !== null && key in fault ? (fault as Record<typeof key, number>)[key] : Number.POSITIVE_INFINITY;
+  const slowMs = fault !== null && "slowMs" in fault ? fault.slowMs : 0;
+  for (const [i, event] of events.entries()) {
+    if (i >= stopAt("hangAfter")) {
+      await written(response, ": still there\n\n");
+      return false;
+    }
+    if (i >= stopAt("cutAfter")) {
+      response.socket?.destroy();
+      return false;
+    }
+    if (i >= stopAt("endAfter")) break;
+    if (i >= stopAt("errorAfter")) {
+      const { type = "overloaded_error", message = "Overloaded" } = fault as {
+        readonly type?: string;
+        readonly message?: string;
+      };
+      await written(response, sse({ type: "error", error: { type, message } }));
+      break;
+    }
+    if (fault !== null && "halfJson" in fault && i === 3) {
+      await written(response, `${sse(event).slice(0, -12)}\n\n`);
+      break;
+    }
+    await written(response, sse(event));
+    if (slowMs > 0) await sleep(slowMs);
+  }
+  const whole = fault === null || "slowMs" in fault;
+  response.end();
+  return whole;
+}
+
+const sse = (event: SentEvent): string => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+
+/** Small events go out cut in two, as networks do it: within a character too. */
+async function written(response: ServerResponse, text: string): Promise<void> {
+  const bytes = Buffer.from(text);
+  const cut = bytes.length < 4_096 ? Math.floor(bytes.length / 2) : 0;
+  for (const part of [bytes.subarray(0, cut), bytes.subarray(cut)])
+    if (part.length > 0 && !response.destroyed && !response.write(part))
+      await new Promise<void>((resolve) => {
+        response.once("drain", resolve);
+        response.once("close", resolve);
+      });
+}
+
+async function read(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function parse(raw: string): unknown {
+  try {
+    return JSON.parse(raw);
+  } catch {
+    return undefined;
+  }
+}
