@@ -12,6 +12,7 @@ import { createModels } from "../shared/adapters/model/models.ts";
 import { createDeadLetters } from "../shared/adapters/queue/dead-letters.ts";
 import { createPostgresQueue } from "../shared/adapters/queue/postgres.ts";
 import { createStore } from "../shared/adapters/store/postgres.ts";
+import { createPostgresTimers } from "../shared/adapters/timers/postgres.ts";
 import type { Json } from "../shared/core/json.ts";
 import { LEASE_MS } from "../shared/core/limits.ts";
 import type { EngineDeps } from "../shared/engine/deps.ts";
@@ -45,6 +46,7 @@ export function createEngine(database: Database, agents: readonly string[], mode
   const deps: EngineDeps = {
     store,
     queue,
+    timers: createPostgresTimers(queue),
     keeper,
     models: createModels({ env: {}, scripted: { [MODEL]: model } }),
     agents: serving(...agents),

@@ -12,6 +12,7 @@ import { createPostgresQueue } from "../shared/adapters/queue/postgres.ts";
 import { createDeployments } from "../shared/adapters/store/deployments.ts";
 import { checkSchemas, migrate } from "../shared/adapters/store/migrate.ts";
 import { createStore } from "../shared/adapters/store/postgres.ts";
+import { createPostgresTimers } from "../shared/adapters/timers/postgres.ts";
 import { withModel } from "../shared/authoring/define-agent.ts";
 import { type LoadProblem, problemText } from "../shared/authoring/problem.ts";
 import { TorenError } from "../shared/core/errors.ts";
@@ -107,6 +108,7 @@ async function composeOver(database: Database, options: LaptopOptions): Promise<
   const engine: EngineDeps = {
     store,
     queue,
+    timers: createPostgresTimers(queue),
     keeper,
     agents,
     log,

@@ -7,6 +7,7 @@ import { createPostgresFiles } from "../../shared/adapters/files/postgres.ts";
 import { createModels } from "../../shared/adapters/model/models.ts";
 import { createPostgresQueue } from "../../shared/adapters/queue/postgres.ts";
 import { createStore } from "../../shared/adapters/store/postgres.ts";
+import { createPostgresTimers } from "../../shared/adapters/timers/postgres.ts";
 import { LEASE_MS } from "../../shared/core/limits.ts";
 import type { EngineDeps } from "../../shared/engine/deps.ts";
 import { createLeaseKeeper } from "../../shared/engine/lease-keeper.ts";
@@ -17,9 +18,11 @@ export function compose(): EngineDeps {
   const database = { ...openPools(url), url, close: async () => {} };
   const log = { info: console.log, warn: console.warn, error: console.error };
   const store = createStore(database);
+  const queue = createPostgresQueue({ database, log });
   return {
     store,
-    queue: createPostgresQueue({ database, log }),
+    queue,
+    timers: createPostgresTimers(queue),
     models: createModels({ env: process.env }),
     agents: { get: () => null, names: () => [] },
     files: createPostgresFiles(database),

@@ -5,6 +5,7 @@ import { createPostgresFiles } from "../../shared/adapters/files/postgres.ts";
 import { createModels } from "../../shared/adapters/model/models.ts";
 import { createPostgresQueue } from "../../shared/adapters/queue/postgres.ts";
 import { createStore } from "../../shared/adapters/store/postgres.ts";
+import { createPostgresTimers } from "../../shared/adapters/timers/postgres.ts";
 import { LEASE_MS } from "../../shared/core/limits.ts";
 import type { EngineDeps, Worked } from "../../shared/engine/deps.ts";
 import { createLeaseKeeper } from "../../shared/engine/lease-keeper.ts";
@@ -110,9 +111,11 @@ function depsOf(options: WorkerOptions, fate: Fate): EngineDeps {
   const store = options.around?.(real) ?? real;
   const leaseMs = options.leaseMs ?? LEASE_MS;
   const models = Object.entries(options.models).map(([name, model]) => [name, mortalModel(model, fate)]);
+  const queue = createPostgresQueue({ database, log: silent });
   return {
     store,
-    queue: createPostgresQueue({ database, log: silent }),
+    queue,
+    timers: createPostgresTimers(queue),
     models: createModels({ env: {}, scripted: Object.fromEntries(models) as Record<string, Model> }),
     agents: options.agents,
     files: createPostgresFiles(database),

@@ -5,11 +5,13 @@ import type { Log } from "../ports/log.ts";
 import type { Models } from "../ports/model.ts";
 import type { Queue } from "../ports/queue.ts";
 import type { Store } from "../ports/store.ts";
+import type { Timers } from "../ports/timers.ts";
 import type { LeaseKeeper } from "./lease-keeper.ts";
 
 export interface EngineDeps {
   readonly store: Store;
   readonly queue: Queue;
+  readonly timers: Timers;
   readonly models: Models;
   readonly agents: Agents;
   readonly files: Files;

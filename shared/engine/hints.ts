@@ -1,5 +1,4 @@
 // The messages that work travels by (I9). Losing one costs time, never truth: the stream's clock brings the guardian.
-import { QUEUE_DELAY_MAX_MS } from "../core/limits.ts";
 import type { Hint, Outgoing, QueueName } from "../ports/queue.ts";
 import type { EngineDeps } from "./deps.ts";
 
@@ -37,8 +36,7 @@ export async function nudgeLater(deps: Pick<EngineDeps, "queue">, hint: Hint, de
   await deps.queue.send([outgoing(hint, { delayMs, mark: "-deferred" })]);
 }
 
-/** A hint for a due time, exact to about a second. Without it, and for times that no queue delays to, the guardian's pass brings it. */
-export async function nudgeAt(deps: Pick<EngineDeps, "queue">, hint: Hint, dueAt: number, now: number): Promise<void> {
-  const delayMs = Math.max(0, Math.ceil(dueAt - now));
-  if (delayMs <= QUEUE_DELAY_MAX_MS) await deps.queue.send([outgoing(hint, { delayMs, mark: `-at-${dueAt}` })]);
+/** A hint for a due time, exact to about a second. Without it the guardian's pass brings it. */
+export async function nudgeAt(deps: Pick<EngineDeps, "timers">, hint: Hint, dueAt: number, now: number): Promise<void> {
+  await deps.timers.set(outgoing(hint, { mark: `-at-${dueAt}` }), dueAt, now);
 }

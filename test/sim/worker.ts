@@ -1,5 +1,6 @@
 // One worker process: the engine over its own connection, its own leases, and code of some edition. It dies when the world says so.
 import { factsOf } from "../../shared/adapters/model/table.ts";
+import { createPostgresTimers } from "../../shared/adapters/timers/postgres.ts";
 import { LEASE_MS } from "../../shared/core/limits.ts";
 import type { EngineDeps } from "../../shared/engine/deps.ts";
 import { createLeaseKeeper, type LeaseKeeper } from "../../shared/engine/lease-keeper.ts";
@@ -47,9 +48,11 @@ export function createWorker(world: Surroundings, owner: string, edition: number
   const store = createSimStore(connection);
   const log = { info: () => {}, warn: (what: string) => world.warn(what), error: (what: string) => world.warn(what) };
   const model = provider.modelFor(owner);
+  const port = queue.portFor(owner);
   const deps: EngineDeps = {
     store,
-    queue: queue.portFor(owner),
+    queue: port,
+    timers: createPostgresTimers(port),
     models: { resolve: async () => ({ ok: true, model }), facts: factsOf },
     agents: agentsOf(program, () => worker.edition, owner, outside),
     files: {
