@@ -24,6 +24,8 @@ interface Options {
   readonly files?: readonly string[];
   readonly model?: string;
   readonly agents: string;
+  readonly maxCost?: string;
+  readonly maxTokens?: string;
   readonly detach?: boolean;
   readonly json?: boolean;
 }
@@ -40,6 +42,8 @@ export const runCommand = (context: Context): Command =>
     )
     .option("--model <name>", "`provider/name` for every role, or `demo`: the rule-based model server")
     .option("--agents <folder>", "where the agents are, for a server of its own", "agents")
+    .option("--max-cost <usd>", "US dollars that the run may spend on models")
+    .option("--max-tokens <n>", "tokens that the run may use, input and output together")
     .option("--detach", "only start it, on the server that runs here")
     .action((agent: string, input: string, options: Options) =>
       context.run(options.json, () => run(context, agent, input, options)),
@@ -63,6 +67,10 @@ async function run({ terminal }: Context, agent: string, input: string, options:
       input: text,
       files: ids,
       ...(options.process === undefined ? {} : { process: options.process }),
+      limits: {
+        ...(options.maxCost === undefined ? {} : { maxCostUsd: positive("--max-cost", options.maxCost) }),
+        ...(options.maxTokens === undefined ? {} : { totalTokens: positive("--max-tokens", options.maxTokens) }),
+      },
     };
     const { runId } = await connection.api.start(request, randomUUID());
     if (options.detach) return detached(terminal, runId, options);
@@ -83,6 +91,12 @@ async function run({ terminal }: Context, agent: string, input: string, options:
   } finally {
     await connection.close();
   }
+}
+
+function positive(option: string, text: string): number {
+  const number = Number(text);
+  if (number > 0 && Number.isFinite(number)) return number;
+  throw new UsageError(`${option} must be a number above 0, and is "${text}".`);
 }
 
 async function inputOf(terminal: Terminal, input: string): Promise<string> {

@@ -142,7 +142,7 @@ export const visible = (text: string): number => [...stripVTControlCharacters(te
 
 /** What a run came to: calls, tokens, cost; then the receipt of what was not paid again. */
 export function accountLines(
-  run: Pick<RunJson, "usage" | "costUsd" | "simulated" | "receipt">,
+  run: Pick<RunJson, "usage" | "costUsd" | "simulated" | "receipt" | "budget">,
   style: Style,
 ): string[] {
   const { receipt } = run;
@@ -156,7 +156,19 @@ export function accountLines(
   return [
     `  ${calls}`,
     `  replayed ${grouped(receipt.replayed)}${saved} · ${receipt.repaid === 0 ? repaid : style.red(repaid)}`,
+    ...budgetLines(run.budget),
   ];
+}
+
+/** What may have been paid for calls that were never answered is in it, so it can be more than the cost. */
+function budgetLines(budget: RunJson["budget"]): string[] {
+  if (budget === null) return [];
+  const { maxCostUsd, spentUsd, totalTokens: cap, spentTokens } = budget;
+  const used = [
+    ...(maxCostUsd === null ? [] : [`${cost(spentUsd, false)} of ${cost(maxCostUsd, false)}`]),
+    ...(cap === null ? [] : [`${grouped(spentTokens)} of ${grouped(cap)} tokens`]),
+  ];
+  return [`  budget used: ${used.join(" · ")}`];
 }
 
 function tokensLine(u: Usage): string {

@@ -181,6 +181,8 @@ export const STEP_RESERVE_MS = 60_000;
 /** A provider that pauses a turn (`pause`) is asked to go on this often in a row. */
 export const PAUSES_MAX = 10;
 
+/** The largest cap in dollars: its billionths are exact in a JavaScript number. */
+export const COST_CAP_MAX_USD = 1_000_000;
 /** A task whose call doesn't fit beside what others have reserved looks again after this time: a usual call has ended by then. */
 export const BUDGET_WAIT_MS = 2_000;
 /** UTF-8 bytes that are counted as one token where nobody has counted: English takes four, code and other languages fewer. */

@@ -55,9 +55,9 @@ const conflict = ({ idempotencyKey }: StartRequest): Started =>
   refused("idempotency.conflict", `Idempotency-Key ${idempotencyKey} was used for another request; use a new key.`);
 
 async function runOfThen(deps: EngineDeps, request: StartRequest): Promise<Started | null> {
-  const { agent, input, idempotencyKey, process = "main", files = [] } = request;
+  const { agent, input, idempotencyKey, process = "main", files = [], budget = NO_BUDGET } = request;
   if (idempotencyKey === undefined || deps.agents.get(agent) === null) return null;
-  const found = await deps.store.runs.existing({ agent, process, input, files }, idempotencyKey);
+  const found = await deps.store.runs.existing({ agent, process, input, files, budget }, idempotencyKey);
   if (found === null) return null;
   return found.same ? { type: "existing", runId: found.runId } : conflict(request);
 }

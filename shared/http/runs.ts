@@ -4,6 +4,7 @@ import { TorenError } from "../core/errors.ts";
 import { type Json, NotJson, toJson } from "../core/json.ts";
 import {
   CANCEL_REASON_MAX_CHARS,
+  COST_CAP_MAX_USD,
   ERROR_PATH_CHARS,
   EVENTS_WAIT_MAX_MS,
   REQUEST_BODY_BYTES,
@@ -26,6 +27,13 @@ export const newRun = z.strictObject({
   process: name.optional(),
   input: json,
   files: z.array(z.string().min(1).max(200)).max(RUN_FILES_MAX).default([]),
+  limits: z
+    .strictObject({
+      maxCostUsd: z.number().positive().max(COST_CAP_MAX_USD).optional(),
+      totalTokens: z.int().positive().optional(),
+    })
+    .default({})
+    .meta({ description: "What the run may use; where its agent has a limit of its own, the lower one holds." }),
 });
 
 /** RFC draft idempotency-key: printable ASCII, so that it survives every proxy. */
@@ -40,6 +48,7 @@ export async function createRun(c: HttpContext, deps: HttpDeps): Promise<Respons
     input: recordable(body.input),
     ...(key === undefined ? {} : { idempotencyKey: key }),
     files: body.files,
+    budget: { maxCostUsd: body.limits.maxCostUsd ?? null, totalTokens: body.limits.totalTokens ?? null },
   });
   if (started.type === "refused") throw new TorenError(started.error.code, started.error.message);
   if (started.type === "started") deps.log.info("run started", { agent: body.agent, runId: started.runId });

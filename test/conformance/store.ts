@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe } from "@jest/globals";
 import type { Store } from "../../shared/ports/store.ts";
 import { appendSuite } from "./store/appends.ts";
 import { type Bench, createBench } from "./store/bench.ts";
+import { budgetSuite } from "./store/budgets.ts";
 import { factSuite } from "./store/facts.ts";
 import { leaseSuite } from "./store/leases.ts";
 import { parkSuite } from "./store/parks.ts";
@@ -37,6 +38,7 @@ export function storeConformance(what: string, open: () => Promise<StoreSubject>
     };
     leaseSuite(get);
     appendSuite(get);
+    budgetSuite(get);
     valueSuite(get);
     factSuite(get);
     parkSuite(get);

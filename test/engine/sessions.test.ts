@@ -131,3 +131,25 @@ describe("sessions", () => {
     expect(await sendMessage(stack.deps, say(runId, "hi"))).toMatchObject({ error: { code: "run.not_a_session" } });
   });
 });
+
+test("a message that comes in the very moment of the last answer is read, not lost: the session ends after it", async () => {
+  const model = createScriptedModel((r) => `re ${JSON.stringify(r.messages.at(-1)?.content)}`);
+  const stack = t.stack([role("main")], CHAT, { model });
+  const runId = await stack.start(AGENT, "a");
+  await stack.drive({ agent: AGENT, runId });
+  const { append } = stack.deps.store.streams;
+  let late: Promise<unknown> | null = null;
+  Object.assign(stack.deps.store.streams, {
+    append: async (item: Parameters<typeof append>[0]) => {
+      if (late === null && item.next.type === "end" && item.lease.stream.streamId !== "run")
+        late = sendMessage(stack.deps, say(runId, "one thing more"));
+      await late;
+      return await append(item);
+    },
+  });
+  await sendMessage(stack.deps, say(runId, "bye", { close: true }));
+  const row = await stack.drive({ agent: AGENT, runId });
+  expect(await late).toEqual({ type: "told" });
+  expect(row).toMatchObject({ status: "completed", output: expect.stringContaining("one thing more") });
+  expect(model.ledger).toHaveLength(3);
+});

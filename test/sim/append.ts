@@ -1,12 +1,17 @@
 // The append statement as its query file describes it, in the store's twin for the simulation: up to a whole batch of streams at once.
+
 import { TorenError } from "../../shared/core/errors.ts";
 import { fromStored, type Json, type JsonObject, jsonBytes, toStored } from "../../shared/core/json.ts";
 import { GRACE_MS, PAYLOAD_MAX_BYTES } from "../../shared/core/limits.ts";
+import { type Amount, NOTHING } from "../../shared/core/task/ledger.ts";
 import type { Append, NewEvent, StreamRow, Wait } from "../../shared/ports/store.ts";
 import { type Run, type RunRecord, runKey, type Stream, streamKey, type Transaction, type Wave } from "./database.ts";
+import { payAll, poorOnes } from "./purse.ts";
 
 export interface Written {
-  readonly outcome: "ok" | "conflict" | "again" | "heard";
+  readonly outcome: "ok" | "conflict" | "again" | "heard" | "budget";
+  /** Where the outcome is `budget`. */
+  readonly spent?: Amount;
   readonly inboxSeq: number;
   readonly status: StreamRow["status"];
   readonly rang: boolean;
@@ -55,7 +60,10 @@ export async function appendStatement(
     rows.find((r) => r.runId === runId && r.streamId === streamId);
 
   const fresh = new Map(items.map((append) => [append, freshOf(tx, append, rowOf)]));
-  const ok = [...fresh.values()].filter((f) => f !== null && waveSeen(tx, f) && !hasHeard(f)) as Fresh[];
+  const here = [...fresh.values()].filter((f) => f !== null);
+  const poor = await poorOnes(tx, here);
+  const ok = here.filter((f) => waveSeen(tx, f) && !hasHeard(f) && !poor.has(f.append));
+  payAll(tx, ok);
   const closing = new Set([
     ...ok.filter(endsRun).map((f) => f.row.runId),
     ...rows.filter((r) => r.streamId === "run" && r.status === "ended").map((r) => r.runId),
@@ -93,6 +101,8 @@ export async function appendStatement(
   return items.map((append) => {
     const row = moved.get(append);
     const f = fresh.get(append) ?? null;
+    const spent = poor.get(append);
+    if (spent !== undefined) return { outcome: "budget", inboxSeq: 0, status: "running", rang: false, spent };
     if (row === undefined && f !== null && hasHeard(f))
       return { outcome: "heard", inboxSeq: f.row.inboxSeq, status: "running", rang: false };
     if (row === undefined || f === null)
@@ -174,7 +184,8 @@ function moveRow(tx: Transaction, s: Stream, item: Append | null, posts: number,
   const heard = { ...s, inboxSeq: s.inboxSeq + posts };
   if (item === null) return { ...heard, ...woken };
   const { next, lease, events } = item;
-  const base = { ...heard, headSeq: s.headSeq + events.length, problem: events.length > 0 ? null : s.problem };
+  const hold = next.type === "end" ? NOTHING : (item.purse?.hold ?? s.hold);
+  const base = { ...heard, hold, headSeq: s.headSeq + events.length, problem: events.length > 0 ? null : s.problem };
   const letGo = { leaseOwner: null, leaseUntil: null };
   const calm = { attempts: 0, soloAttempts: 0 };
   const count = item.progress ? calm : {};

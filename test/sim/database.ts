@@ -1,7 +1,9 @@
 // What Postgres does to statements under READ COMMITTED, as far as the store's statements can tell: a snapshot when one begins, row locks that it waits
 // for, the newest version of a row once it is locked, no row that was inserted after the snapshot, and all effects at one moment at the end.
+
 import type { Json } from "../../shared/core/json.ts";
-import type { RunStatus, StreamRow, Wait } from "../../shared/ports/store.ts";
+import type { Amount } from "../../shared/core/task/ledger.ts";
+import type { RunBudget, RunStatus, StreamRow, Wait } from "../../shared/ports/store.ts";
 import type { Random } from "./random.ts";
 import type { Scheduler } from "./scheduler.ts";
 
@@ -28,6 +30,8 @@ export interface Stream extends Row {
   readonly problem: StreamRow["problem"];
   readonly role: string | null;
   readonly wave: number | null;
+  /** What it has reserved in its run's budget. */
+  readonly hold: Amount;
 }
 export interface Event extends Row {
   readonly seq: number;
@@ -69,6 +73,7 @@ export interface RunRecord extends Row {
   readonly phase: "created" | "running" | "waitingRetry" | "waitingTimer";
   readonly createdAt: number;
   readonly endedAt: number | null;
+  readonly budget: RunBudget | null;
 }
 /** Everything of one run. */
 export interface Run {

@@ -1,5 +1,7 @@
 // The planning statement as its query file describes it: the run's append, waves, specs, task streams and claims, all or nothing.
+
 import { GRACE_MS } from "../../shared/core/limits.ts";
+import { NOTHING } from "../../shared/core/task/ledger.ts";
 import type { Plan } from "../../shared/ports/store.ts";
 import { inOrder, insertEvents, post, stored } from "./append.ts";
 import { type Run, runKey, type Stream, type Transaction, UniqueViolation } from "./database.ts";
@@ -90,6 +92,7 @@ export const newStream = (runId: string, streamId: string, now: number, generati
   problem: null,
   role: null,
   wave: null,
+  hold: NOTHING,
 });
 
 /** The wave's row, counted from the locked rows; its number if it is decided already: no bell will come for it. */

@@ -4,7 +4,7 @@ import { digestOf } from "../../shared/core/digest.ts";
 import { TorenError } from "../../shared/core/errors.ts";
 import type { TaskOutcome } from "../../shared/core/events.ts";
 import type { Json } from "../../shared/core/json.ts";
-import { NO_BUDGET } from "../../shared/core/task/ledger.ts";
+import { isCapped, NO_BUDGET, NOTHING } from "../../shared/core/task/ledger.ts";
 import type {
   NewRun,
   RunOutline,
@@ -50,7 +50,14 @@ function createTasks(connection: Connection): TaskStore {
         const spec = tx.db.run(runId)?.specs.get(streamId.slice(TASK.length));
         if (spec === undefined) return null;
         const { taskId, role, input, digest } = spec;
-        return { taskId, role, session: false, input: stored(input), digest, budget: NO_BUDGET };
+        return {
+          taskId,
+          role,
+          session: false,
+          input: stored(input),
+          digest,
+          budget: tx.db.run(runId)?.record.budget ?? NO_BUDGET,
+        };
       }),
     digests: (_, runId) =>
       ask(connection, "digests", (tx) => {
@@ -179,7 +186,12 @@ const newestFirst = (a: RunRecord, b: RunRecord): number => (placeOf(a) > placeO
 function rowOf(record: RunRecord | undefined): RunRow | null {
   if (record === undefined) return null;
   const { input, output } = record;
-  return { ...outlineOf(record), input: stored(input), output: output === null ? null : stored(output), budget: null };
+  return {
+    ...outlineOf(record),
+    input: stored(input),
+    output: output === null ? null : stored(output),
+    budget: record.budget,
+  };
 }
 
 function outlineOf(record: RunRecord): RunOutline {
@@ -211,7 +223,7 @@ async function create(connection: Connection, run: NewRun): ReturnType<RunStore[
 }
 
 async function createStatement(tx: Transaction, run: NewRun, request: string): Promise<true> {
-  const { runId, agent, process, input, generation, idempotencyKey, files } = run;
+  const { runId, agent, process, input, generation, idempotencyKey, files, budget = NO_BUDGET } = run;
   // Two that would insert the same unique key wait for each other.
   await tx.lock([`unique ${runId}`, ...(idempotencyKey === null ? [] : [`unique ${agent} ${idempotencyKey}`])]);
   const taken = [...tx.db.runs.values()].some(
@@ -233,6 +245,7 @@ async function createStatement(tx: Transaction, run: NewRun, request: string): P
       request,
       files,
       createdAt: now,
+      budget: isCapped(budget) ? { ...budget, spent: NOTHING, reserved: NOTHING } : null,
     };
     tx.db.runs.set(runId, {
       record: { ...own, ...state, born },

@@ -1,8 +1,10 @@
 // The store's streams in the simulation: each verb a statement or two, with the truth about lost answers found out as the port promises.
+
 import { TorenError } from "../../shared/core/errors.ts";
 import type { Fact } from "../../shared/core/events.ts";
 import { canonical, type Json, toJson } from "../../shared/core/json.ts";
 import { GRACE_MS, SETTLE_TRIES } from "../../shared/core/limits.ts";
+import { NOTHING } from "../../shared/core/task/ledger.ts";
 import type {
   Acquired,
   Append,
@@ -235,6 +237,7 @@ async function submit(connection: Connection, batch: readonly Waiting[], doubtfu
   for (const [i, written] of answer.value.entries()) {
     const item = batch[i] as Waiting;
     if (written.outcome === "ok") item.answer(ok(item.append, written));
+    else if (written.outcome === "budget") item.answer({ type: "budget", spent: written.spent ?? NOTHING });
     else if (written.outcome === "heard") item.answer({ type: "heard", inboxSeq: written.inboxSeq });
     else if (written.outcome === "again") again.push(item);
     else if (doubt) unsure.push(item);

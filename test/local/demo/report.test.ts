@@ -35,6 +35,7 @@ function ending(answer = ANSWER, given: { run?: Partial<RunJson>; over?: Partial
     approvals: [],
     cuts: [],
     turns: null,
+    budget: null,
     waves: [],
     usage,
     costUsd: 0.0123,

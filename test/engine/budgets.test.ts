@@ -1,0 +1,91 @@
+// Budgets on the real engine: of a task and of a run, in tokens and in dollars.
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { createScriptedModel } from "../../shared/adapters/model/script.ts";
+import { type Budget, NO_BUDGET } from "../../shared/core/task/ledger.ts";
+import type { RoleDefinition } from "../../shared/ports/agents.ts";
+import { role, tool, workflow } from "../support/agents.ts";
+import { AGENT, type EngineTest, engineTest } from "./support.ts";
+
+let t: EngineTest;
+beforeAll(async () => {
+  t = await engineTest();
+});
+afterEach(async () => await t.reset());
+afterAll(async () => await t.close());
+
+const MAIN = { kind: "role", role: "main" } as const;
+const look = tool("look", () => "seen");
+const endless = () => createScriptedModel(() => ({ tools: [{ name: "look", args: {} }] }));
+
+describe("budgets", () => {
+  const run = async (more: Partial<RoleDefinition>, budget: Budget) => {
+    const stack = t.stack([role("main", { tools: [look], maxTokens: 100, ...more })], MAIN, { model: endless() });
+    const runId = await stack.start(AGENT, "x", budget);
+    const row = await stack.drive({ agent: AGENT, runId });
+    const answers = await t.payloads(runId, "LlmCallCompleted");
+    const usd = answers.reduce((sum, p) => sum + (p.cost as { usd: number }).usd, 0);
+    return { row, runId, usd, calls: answers.length, stack };
+  };
+
+  test("maxCostUsd of a role: the call that might pass it isn't made", async () => {
+    const { row, usd, calls } = await run({ maxCostUsd: 0.005 }, NO_BUDGET);
+    expect(row).toMatchObject({ status: "failed", error: { code: "budget_exhausted" }, budget: null });
+    expect(row?.error?.message).toContain("the role's maxCostUsd of 0.005");
+    expect(calls).toBeGreaterThan(3);
+    expect(usd).toBeLessThanOrEqual(0.005);
+  });
+
+  test("of a run: kept beside the log, in the books of the run to the last billionth", async () => {
+    const { row, usd } = await run({}, { maxCostUsd: 0.005, totalTokens: null });
+    expect(row).toMatchObject({ status: "failed", error: { code: "budget_exhausted" } });
+    expect(row?.error?.message).toContain("the run's maxCostUsd of 0.005");
+    expect(row?.budget?.reserved).toEqual({ tokens: 0, nanoUsd: 0 });
+    expect(row?.budget?.spent.nanoUsd).toBe(Math.round(usd * 1e9));
+    expect(usd).toBeLessThanOrEqual(0.005);
+  });
+
+  test("a price that nobody knows can't be capped in dollars; tokens can", async () => {
+    const unknown = { ...endless(), ledger: [] };
+    const stack = t.stack([role("main", { model: "openai/nobody-knows" })], MAIN, { model: unknown });
+    const runId = await stack.start(AGENT, "x", { maxCostUsd: 1, totalTokens: null });
+    const row = await stack.drive({ agent: AGENT, runId });
+    expect(row).toMatchObject({ status: "failed", error: { code: "model.price_unknown" } });
+    expect(row?.error?.message).toContain("set it in agent.yaml");
+  });
+
+  test("a call that was begun and never answered counts as spent once it is sent again", async () => {
+    let hang = true;
+    const model = createScriptedModel(() => (hang ? new Promise<string>(() => {}) : "done"));
+    const first = t.stack([role("main", { maxTokens: 100 })], MAIN, { model });
+    const runId = await first.start(AGENT, "x", { maxCostUsd: null, totalTokens: 10_000 });
+    void first.drive({ agent: AGENT, runId }).catch(() => {});
+    for (; model.ledger.length === 0; ) await new Promise((r) => setTimeout(r, 5));
+    const held = (await first.deps.store.runs.get(AGENT, runId))?.budget?.reserved.tokens ?? 0;
+    expect(held).toBeGreaterThan(100);
+    first.fate.dead = true;
+    first.fate.onDeath();
+    first.stop();
+    hang = false;
+    await t.sql(`UPDATE agent_${AGENT}.streams SET lease_until = now(), wake_at = now() WHERE run_id = $1`, [runId]);
+    await t.sql("UPDATE toren_control.queue_messages SET visible_at = now()");
+    const second = t.stack([role("main", { maxTokens: 100 })], MAIN, { model });
+    const row = await second.drive({ agent: AGENT, runId });
+    const [answer] = await t.payloads(runId, "LlmCallCompleted");
+    const { input, output } = answer?.usage as { input: number; output: number };
+    expect(row).toMatchObject({ status: "completed", budget: { spent: { tokens: held + input + output } } });
+  });
+
+  test("no budget: no row, and no append is dearer for it", async () => {
+    const stack = t.stack(
+      [role("main")],
+      workflow(async (ctx) => await ctx.ask("main", "x")),
+      {
+        model: createScriptedModel(() => "done"),
+      },
+    );
+    const runId = await stack.start(AGENT, "x");
+    await stack.drive({ agent: AGENT, runId });
+    expect(await t.sql(`SELECT 1 FROM agent_${AGENT}.budgets`)).toEqual([]);
+    expect(stack.appended.filter((a) => a.startsWith("task:"))).toHaveLength(2);
+  });
+});
