@@ -22,7 +22,7 @@ const IMAGE_FORMATS: Readonly<Record<string, "png" | "jpeg" | "gif" | "webp">> =
   "image/webp": "webp",
 };
 
-/** The conversation with what may be shown of its files; of PDFs the last BEDROCK_PDFS_MAX. */
+/** The conversation with what may be shown of its files; of PDFs BEDROCK_PDFS_MAX, those of the newest messages. */
 export async function readFiles(
   messages: readonly Message[],
   traits: Traits,
@@ -38,25 +38,18 @@ export async function readFiles(
   };
   const ready = await readMedia(messages, limits, media);
   let pdfs = 0;
-  const last = <P extends { readonly type: string }>(part: P | ShownFile): P | ShownFile | TextPart => {
+  const counted = <P extends { readonly type: string }>(part: P | ShownFile): P | ShownFile | TextPart => {
     if (!isFile(part) || part.kind !== "pdf" || ++pdfs <= BEDROCK_PDFS_MAX) return part;
     return inWords(part, `one request shows ${BEDROCK_PDFS_MAX} PDFs at most, and newer ones went first`);
   };
-  const backwards = ready.toReversed().map((message): ReadyMessage => {
+  const newestFirst = ready.toReversed().map((message): ReadyMessage => {
     if (message.role === "assistant") return message;
-    const content = message.content.toReversed().map((part) => {
-      if (part.type !== "toolResult") return last<TextPart>(part);
-      return {
-        ...part,
-        shown: part.shown
-          .toReversed()
-          .map((file) => last<TextPart>(file))
-          .reverse(),
-      };
-    });
-    return { role: "user", content: content.reverse() };
+    const content = message.content.map((part) =>
+      part.type === "toolResult" ? { ...part, shown: part.shown.map(counted<TextPart>) } : counted<TextPart>(part),
+    );
+    return { role: "user", content };
   });
-  return backwards.reverse();
+  return newestFirst.reverse();
 }
 
 const isFile = (part: { readonly type: string }): part is ShownFile => part.type === "file";

@@ -62,6 +62,8 @@ export interface WireBedrockOptions {
   readonly script?: Script;
   /** What goes wrong with the nth request, counted from 0; null: nothing. */
   readonly faults?: (n: number, asked: Asked) => Fault | null;
+  /** Which model stands behind an ARN that doesn't say. */
+  readonly profiles?: Readonly<Record<string, string>>;
   /** How long the model takes. */
   readonly latencyMs?: number;
 }
@@ -79,7 +81,7 @@ export interface WireBedrock {
 }
 
 export async function createWireBedrock(options: WireBedrockOptions = {}): Promise<WireBedrock> {
-  const { latencyMs = 0 } = options;
+  const { latencyMs = 0, profiles = {} } = options;
   const ledger: LedgerEntry[] = [];
   const count = createUsage();
   let abandoned = 0;
@@ -91,7 +93,7 @@ export async function createWireBedrock(options: WireBedrockOptions = {}): Promi
     response.once("close", () => {
       if (!response.writableFinished) abandoned++;
     });
-    const taken = take(request, body);
+    const taken = take(request, body, profiles);
     const entry: LedgerEntry = {
       ...taken.asked,
       n: ledger.length,
@@ -127,7 +129,8 @@ export async function createWireBedrock(options: WireBedrockOptions = {}): Promi
       "content-type": asked.stream ? "application/vnd.amazon.eventstream" : "application/json",
       "x-amzn-requestid": `r-${entry.n}`,
     });
-    const by = { modelId: asked.modelId, prefix: prefixOf(asked.modelId, asked.body) };
+    const model = profiles[asked.modelId] ?? asked.modelId;
+    const by = { modelId: model, prefix: prefixOf(model, asked.body) };
     const pieces = asked.stream
       ? faulty(streamMessages(answer, by, usage, ids), fault)
       : halves(JSON.stringify(wholeBody(answer, by, usage, ids)));
@@ -169,7 +172,7 @@ type Taken =
       readonly problem: Problem;
     };
 
-function take(request: IncomingMessage, raw: string): Taken {
+function take(request: IncomingMessage, raw: string, profiles: Readonly<Record<string, string>>): Taken {
   const [, id = "", operation = ""] = /^\/model\/([^/]+)\/(converse|converse-stream)$/.exec(request.url ?? "") ?? [];
   const body = parse(raw);
   const asked = {
@@ -190,7 +193,7 @@ function take(request: IncomingMessage, raw: string): Taken {
   if (body === undefined) return problem(400, "SerializationException", "The body is no JSON.");
   const parsed = converseBody.safeParse(body);
   if (!parsed.success) return problem(400, "ValidationException", z.prettifyError(parsed.error));
-  const refused = refusal({ ...asked, body: parsed.data });
+  const refused = refusal({ ...asked, modelId: profiles[asked.modelId] ?? asked.modelId, body: parsed.data });
   return refused === null ? { asked: { ...asked, body: parsed.data } } : problem(400, "ValidationException", refused);
 }
 
