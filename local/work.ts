@@ -1,15 +1,15 @@
 // A laptop's worker: the handlers that Lambda runs, the pump that feeds them, the guardian that finds what is stalled, the watchdog over all of it.
 import { createDeadLetterHandler } from "../functions/dead-letter.ts";
 import { createGuardianHandler } from "../functions/guardian.ts";
+import { guardRejections } from "../functions/rejections.ts";
 import { createTaskHandler } from "../functions/task.ts";
 import { createTickHandler } from "../functions/tick.ts";
+import { startWatchdog } from "../functions/watchdog.ts";
 import { createDeadLetters } from "../shared/adapters/queue/dead-letters.ts";
 import type { Log } from "../shared/ports/log.ts";
 import type { Laptop } from "./compose.ts";
 import { startGuardianLoop } from "./guardian-loop.ts";
 import { startPump } from "./pump.ts";
-import { guardRejections } from "./rejections.ts";
-import { startWatchdog } from "./watchdog.ts";
 
 export interface Work {
   /** What runs comes to a step boundary and lets go of its lease; what doesn't within the drain's bound is left to others. */

@@ -85,7 +85,7 @@ test.each([
   ["an error", "new TypeError('ours')", "TypeError: ours"],
   ["anything else", "'ours'", "unhandled rejection: ours"],
 ])("one of our own ends the process, as Node would: %s", (_, reason, said) => {
-  const guard = new URL("../../local/rejections.ts", import.meta.url).href;
+  const guard = new URL("../../functions/rejections.ts", import.meta.url).href;
   const program = `import { guardRejections } from ${JSON.stringify(guard)};
     guardRejections({ info() {}, warn: console.log, error() {} });
     setTimeout(() => console.log("still here"), 1_000);

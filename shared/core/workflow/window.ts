@@ -9,7 +9,7 @@ const running = new AsyncLocalStorage<string>();
 export const asAuthorsCode = <T>(what: string, run: () => T): T => running.run(what, run);
 
 /**
- * Whose code this is: what `asAuthorsCode` was told, or null for ours. For the worker's guard (local/rejections.ts): Node asks about an unhandled rejection in
+ * Whose code this is: what `asAuthorsCode` was told, or null for ours. For the worker's guard (functions/rejections.ts): Node asks about an unhandled rejection in
  * the context that rejected. An author's own promise may reject before anybody awaits it (`const a = helper(ctx); await ctx.sleep(1); await a`).
  */
 export const authorsCode = (): string | null => running.getStore() ?? null;

@@ -1,5 +1,5 @@
 // A worker under a watchdog of half a second: `spin` never lets its event loop turn again, `live` does for two seconds.
-import { startWatchdog } from "../../local/watchdog.ts";
+import { startWatchdog } from "../../functions/watchdog.ts";
 
 const watchdog = startWatchdog(500);
 watchdog.working("something that was done")();

@@ -15,7 +15,7 @@ const NOTE_BYTES = 2_048;
 /** Turns looked for in a limit's length. */
 const LOOKS_PER_LIMIT = 10;
 
-export interface WatchdogMemory {
+interface WatchdogMemory {
   /** [0] counts the event loop's turns, [1] is the length of the note. */
   readonly counters: Int32Array<SharedArrayBuffer>;
   readonly note: Uint8Array<SharedArrayBuffer>;
@@ -35,10 +35,13 @@ export function startWatchdog(limitMs = LEASE_MS): Watchdog {
   };
   const turn = setInterval(() => Atomics.add(memory.counters, 0, 1), lookMs);
   turn.unref();
-  const thread = new Worker(new URL("./watchdog-thread.ts", import.meta.url), {
+  // By its text: a deployed bundle has no second file to start a thread from.
+  const source = `(${watch})(require("node:worker_threads").workerData, require("node:fs").writeSync)`;
+  const thread = new Worker(source, {
+    eval: true,
     workerData: memory,
     // It needs nothing of the worker's: neither its flags nor a heap worth the name.
-    execArgv: ["--disable-warning=ExperimentalWarning"],
+    execArgv: [],
     resourceLimits: { maxOldGenerationSizeMb: 16 },
   });
   thread.unref();
@@ -65,4 +68,30 @@ export function startWatchdog(limitMs = LEASE_MS): Watchdog {
       await thread.terminate();
     },
   };
+}
+
+/** The watchdog's own thread: it alone still runs when the event loop of the worker doesn't. Its text is sent there, so it sees its parameters and globals alone. */
+function watch(memory: WatchdogMemory, writeSync: (fd: number, text: string) => number): void {
+  const { counters, note, limitMs, lookMs } = memory;
+  let turns = Atomics.load(counters, 0);
+  let lookedAt = performance.now();
+  let silentMs = 0;
+  setInterval(() => {
+    const now = performance.now();
+    // A process that was paused as a whole (SIGSTOP, a closed lid, a frozen function) was not silent: one look counts as two at most.
+    silentMs += Math.min(now - lookedAt, 2 * lookMs);
+    lookedAt = now;
+    const seen = Atomics.load(counters, 0);
+    if (seen !== turns) silentMs = 0;
+    turns = seen;
+    if (silentMs < limitMs) return;
+    const what = new TextDecoder().decode(note.slice(0, Atomics.load(counters, 1)));
+    const working = what === "" ? "" : ` It was working on: ${what}.`;
+    const seconds = Math.round(silentMs / 1_000);
+    try {
+      writeSync(2, `toren: this worker's event loop stood still for ${seconds} s; ending it.${working}\n`);
+    } finally {
+      process.kill(process.pid, "SIGKILL");
+    }
+  }, lookMs);
 }
