@@ -181,6 +181,10 @@ export const STEP_RESERVE_MS = 60_000;
 /** A provider that pauses a turn (`pause`) is asked to go on this often in a row. */
 export const PAUSES_MAX = 10;
 
+/** Events after which a parked session's state is kept again: fewer would be written more often than read, more would be folded at each turn. */
+export const SNAPSHOT_EVERY_EVENTS = 50;
+/** A larger state is folded anew each time; a full window of text is a tenth of it. */
+export const SNAPSHOT_MAX_BYTES = 8 * 1024 * 1024;
 /** The largest cap in dollars: its billionths are exact in a JavaScript number. */
 export const COST_CAP_MAX_USD = 1_000_000;
 /** A task whose call doesn't fit beside what others have reserved looks again after this time: a usual call has ended by then. */

@@ -6,6 +6,7 @@ import { DEFER_MS } from "../core/limits.ts";
 import { headerOf } from "../core/task/header.ts";
 import { type Action, type Caps, nextAction } from "../core/task/loop.ts";
 import { type Replayed, replay } from "../core/task/replay.ts";
+import type { Snapshot } from "../core/task/snapshot.ts";
 import type { Deployed } from "../ports/agents.ts";
 import type { Lease, TaskSpec } from "../ports/store.ts";
 import { askStep } from "./ask-step.ts";
@@ -13,7 +14,7 @@ import { cutRequest, isCutAsked, mayCut } from "./cut-request.ts";
 import { cutsByThisGeneration, stormProblem } from "./cut-storm.ts";
 import type { Circumstances, EngineDeps, Worked } from "./deps.ts";
 import { handOver, mustHandOver } from "./hand-over.ts";
-import { nudge, streamOf } from "./hints.ts";
+import { nudge } from "./hints.ts";
 import { factsOf } from "./model-facts.ts";
 import { parkStream } from "./park-stream.ts";
 import { keepHeader } from "./request-headers.ts";
@@ -21,6 +22,7 @@ import { isHeld, type Standing, standingAfter, standingOf } from "./standing.ts"
 import { createStreamWriter, giveUp, type StreamWriter } from "./stream-writer.ts";
 import { giveBack, leaveToNewer, readOrGiveBack, stepBack, takeStream } from "./take-stream.ts";
 import { absorbed } from "./task-facts.ts";
+import { readTask, waitForInput } from "./task-snapshot.ts";
 import { toolStep } from "./task-steps.ts";
 import { checkOf, endCancelled, ended, endFailed, type TaskHint, type TaskWork, taskWork } from "./task-work.ts";
 
@@ -29,21 +31,19 @@ export async function runTask(deps: EngineDeps, hint: TaskHint, at: Circumstance
   const taken = await takeStream(deps, hint, at);
   if (taken.type === "not") return taken.worked;
   const { lease, deployed } = taken;
-  const stream = streamOf(hint);
   if (taken.crashLoop !== null) return await endUnread(deps, hint, lease, taken.crashLoop);
-  const [raw, spec] = await readOrGiveBack(deps, lease, () =>
-    Promise.all([deps.store.streams.read(stream, 0), deps.store.tasks.spec(stream)]),
-  );
+  const { raw, spec, snapshot } = await readOrGiveBack(deps, lease, () => readTask(deps.store, lease));
   if (spec === null) return await endUnread(deps, hint, lease, NO_SPEC);
   const parsed = parseTaskEvents(raw);
   if (!parsed.ok) return await leaveToNewer(deps, hint, lease, parsed);
-  const writer = createStreamWriter(deps, lease, lease.head, inboxCursor(raw));
+  const writer = createStreamWriter(deps, lease, lease.head, Math.max(snapshot?.absorbed ?? 0, inboxCursor(raw)));
   try {
     return await resume(deps, hint, at, {
       lease,
       deployed,
       spec,
       log: parsed.events,
+      snapshot,
       writer,
     });
   } catch (thrown) {
@@ -57,7 +57,9 @@ interface Found {
   readonly lease: Lease;
   readonly deployed: Deployed;
   readonly spec: TaskSpec;
+  /** All of it, or what came after the snapshot. */
   readonly log: readonly Recorded<TaskEvent>[];
+  readonly snapshot: Snapshot | null;
   readonly writer: StreamWriter;
 }
 
@@ -95,7 +97,7 @@ async function resume(deps: EngineDeps, hint: TaskHint, at: Circumstances, found
     note(heard.event);
   }
   const header = headerOf(role, spec.session);
-  const read = (): Replayed => replay(header, checkOf(role), spec.input, log, spec.session);
+  const read = (): Replayed => replay(header, checkOf(role), spec.input, log, spec.session, found.snapshot);
   let replayed = read();
   if (replayed.type === "mismatch") {
     const refused = await refuseCut(deps, hint, { ...found, log }, replayed);
@@ -140,7 +142,7 @@ async function refuseCut(
 async function loop(work: TaskWork, log: Recorded<TaskEvent>[], before: Standing): Promise<Worked> {
   const { writer, state, role, spec } = work;
   const { header } = state;
-  const attempt = log.filter((e) => e.type === "TaskStarted").length + 1;
+  const attempt = state.attempts + 1;
   let standing = before;
   let announced = false;
   const caps: Caps = {
@@ -189,7 +191,7 @@ async function carryOut(work: TaskWork, action: Action): Promise<Worked | null> 
       work.record({ type: "InputRequested", text: action.text });
       return null; // messages that came meanwhile begin the next turn; else it waits
     case "wait":
-      return await parkStream(work, "input");
+      return await waitForInput(work);
     case "complete":
       return await complete(work, action);
     case "fail":

@@ -3,6 +3,7 @@ import type { Rates } from "../core/cost.ts";
 import type { ErrorInfo } from "../core/errors.ts";
 import type { TaskEvent } from "../core/events.ts";
 import { type OutputCheck, outputCheck } from "../core/task/output.ts";
+import type { Snapshot } from "../core/task/snapshot.ts";
 import { apply, type TaskState } from "../core/task/state.ts";
 import type { Deployed, RoleDefinition } from "../ports/agents.ts";
 import type { Hint } from "../ports/queue.ts";
@@ -24,6 +25,8 @@ export interface TaskWork {
   readonly spec: TaskSpec;
   readonly writer: StreamWriter;
   readonly state: TaskState;
+  /** The last event of the snapshot that the state was read from; 0: it was read from the whole log. */
+  readonly snapshotSeq: number;
   /** The price of the role's model; null: unknown. */
   readonly rates: Rates | null;
   /** Buffers the event, and folds it: the state is always what the log will say. */
@@ -37,7 +40,12 @@ export function taskWork(
   deps: EngineDeps,
   hint: TaskHint,
   at: Circumstances,
-  found: { readonly writer: StreamWriter; readonly deployed: Deployed; readonly spec: TaskSpec },
+  found: {
+    readonly writer: StreamWriter;
+    readonly deployed: Deployed;
+    readonly spec: TaskSpec;
+    readonly snapshot: Snapshot | null;
+  },
   role: RoleDefinition,
   state: TaskState,
 ): TaskWork {
@@ -52,6 +60,7 @@ export function taskWork(
     spec,
     writer,
     state,
+    snapshotSeq: found.snapshot?.seq ?? 0,
     rates: factsOf(deps, deployed, role).price,
     record: (event) => {
       fold(event, writer.buffer(event));

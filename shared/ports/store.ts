@@ -6,6 +6,7 @@ import type { Fact, InboxItem, RawEvent, TaskOutcome } from "../core/events.ts";
 import type { Json } from "../core/json.ts";
 import type { Header } from "../core/task/header.ts";
 import type { Amount, Budget } from "../core/task/ledger.ts";
+import type { Snapshot } from "../core/task/snapshot.ts";
 import type { FreshTask, WavePlan } from "../core/workflow/plan.ts";
 import type { RunMode } from "./agents.ts";
 
@@ -173,6 +174,8 @@ export interface PendingApproval {
   readonly tool: string;
   readonly args: Json;
   readonly key: string;
+  /** `unknownOutcome`: it began, its worker died, and whether it took effect is unknown: it is about running it again. */
+  readonly reason: "approval" | "unknownOutcome";
   readonly requestedAt: number;
   readonly expiresAt: number | null;
   readonly decided: {
@@ -194,6 +197,10 @@ export interface TaskStore {
    */
   keepHeader(agent: string, header: RequestHeader): Promise<void>;
   spec(stream: StreamRef): Promise<TaskSpec | null>;
+  /** A session's state as of some event, if one was kept by this version of the fold; a cache: losing it costs time. */
+  snapshot(stream: StreamRef): Promise<Snapshot | null>;
+  /** Idempotent; an older one never replaces a newer. Nothing is kept of one that is too large. */
+  keepSnapshot(stream: StreamRef, snapshot: Snapshot): Promise<void>;
   /** Content of a run's tasks without their inputs, for claims on re-planning: of all but those that were told to stop (a fact `cancel`). */
   digests(agent: string, runId: string): Promise<{ taskId: string; digest: string }[]>;
   /** Outcomes of those of the tasks that have ended, in one query: what their last event says. */

@@ -237,6 +237,11 @@ ORDER BY p.run_id, p.stream_id
   clock: `
 SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now
 `,
+  "cool-down": `
+INSERT INTO toren_control.gates AS g (key, places, cool_until)
+SELECT $1::text, 2147483647, clock_timestamp() + $2::float8 * interval '1 ms' FROM (SELECT set_config('synchronous_commit', 'off', true)) relaxed
+ON CONFLICT (key) DO UPDATE SET cool_until = greatest(g.cool_until, clock_timestamp() + $2::float8 * interval '1 ms')
+`,
   "create-run": `
 WITH run AS (
   INSERT INTO :agent.runs (run_id, process, input, generation, code_hash, idempotency_key, request_digest, mode)
@@ -315,6 +320,12 @@ SELECT id FROM toren_control.files WHERE id = $1::text FOR UPDATE
   "keep-header": `
 INSERT INTO :agent.request_headers (digest, header) VALUES ($1::text, $2::jsonb) ON CONFLICT DO NOTHING
 `,
+  "keep-snapshot": `
+INSERT INTO :agent.snapshots AS s (run_id, stream_id, seq, version, absorbed, state)
+VALUES ($1::uuid, $2::text, $3::bigint, $4::int, $5::bigint, $6::jsonb)
+ON CONFLICT (run_id, stream_id) DO UPDATE SET seq = excluded.seq, version = excluded.version, absorbed = excluded.absorbed, state = excluded.state
+WHERE s.seq < excluded.seq OR s.version <> excluded.version
+`,
   "list-agents": `
 SELECT agent FROM toren_control.agents ORDER BY agent
 `,
@@ -343,6 +354,10 @@ WHERE run_id = $1::uuid AND (stream_id, seq) > ($2::text, $3::bigint)
   AND type IN ('TaskStarted', 'LlmCallStarted', 'LlmCallCompleted', 'LlmCallFailed', 'ToolCallStarted', 'ToolCallCompleted', 'StreamInvalidated', 'CutRequested',
                'TaskCompleted', 'TaskFailed', 'TaskCancelled')
 ORDER BY stream_id, seq LIMIT $4::int
+`,
+  "list-cool-downs": `
+SELECT g.key, floor(extract(epoch FROM g.cool_until) * 1000)::float8 AS until, floor(extract(epoch FROM c.now) * 1000)::float8 AS now
+FROM (SELECT clock_timestamp() AS now) c LEFT JOIN toren_control.gates g ON g.cool_until > c.now
 `,
   "list-digests": `
 SELECT t.task_id, t.digest FROM :agent.task_specs t
@@ -386,6 +401,139 @@ ORDER BY 1, 2
 `,
   "notify-hints": `
 SELECT pg_notify($1::text, w.payload) FROM (SELECT set_config('synchronous_commit', 'off', true)) relaxed, unnest($2::text[]) AS w(payload)
+`,
+  "pass-gates": `
+WITH want AS MATERIALIZED (
+  SELECT w.key, coalesce(w.places, 2147483647) AS places, w.per_minute, w.tokens, w.places IS NOT NULL OR w.per_minute IS NOT NULL AS counts
+  FROM (SELECT set_config('synchronous_commit', 'off', true)) relaxed, unnest($1::text[], $2::int[], $3::float8[], $4::float8[]) AS w(key, places, per_minute, tokens)
+), locked AS MATERIALIZED (
+  SELECT g.key, g.places, g.per_minute, g.inside, g.waiting, g.level, g.cool_until, g.moved_at, g.xmin AS version
+  FROM want w JOIN toren_control.gates g ON g.key = w.key ORDER BY g.key FOR UPDATE OF g
+), clock AS MATERIALIZED (SELECT clock_timestamp() AS now FROM (SELECT count(*) FROM locked) held
+), mine AS MATERIALIZED (
+  SELECT e.key, e.inside, e.since, e.tokens FROM locked l JOIN toren_control.gate_entries e ON e.key = l.key AND e.run_id = $6::uuid AND e.stream_id = $7::text
+  FOR UPDATE OF e
+), dead AS (
+  DELETE FROM toren_control.gate_entries e USING locked l, clock c
+  WHERE e.key = l.key AND e.until <= c.now AND (e.run_id, e.stream_id) IS DISTINCT FROM ($6::uuid, $7::text)
+  RETURNING e.key, e.inside
+), found AS MATERIALIZED (
+  SELECT w.key, w.places, coalesce(w.per_minute, l.per_minute) AS per_minute, w.tokens, w.counts, l.key IS NOT NULL AS known, l.places AS most,
+         EXISTS (SELECT FROM toren_control.gates s WHERE s.key = w.key AND s.xmin = l.version) AS fresh,
+         m.inside IS TRUE AS within, m.inside IS FALSE AS queued, m.since, coalesce(m.tokens, 0) AS had,
+         greatest(0, coalesce(l.inside, 0) - (SELECT count(*) FROM dead d WHERE d.key = w.key AND d.inside))::int AS counted,
+         greatest(0, coalesce(l.waiting, 0) - (SELECT count(*) FROM dead d WHERE d.key = w.key AND NOT d.inside) - (m.inside IS FALSE)::int)::int AS waiting,
+         coalesce(greatest(0, l.level - extract(epoch FROM c.now - l.moved_at)::float8 / 60 * coalesce(w.per_minute, l.per_minute, 0)), 0) AS level,
+         CASE WHEN l.cool_until > c.now THEN l.cool_until END AS cool_until
+  FROM clock c CROSS JOIN want w LEFT JOIN locked l ON l.key = w.key LEFT JOIN mine m ON m.key = w.key
+), gate AS MATERIALIZED (
+  SELECT f.*, i.inside, least($14::int, greatest(0, f.places - i.inside)) AS room,
+         least($14::int, greatest(0, greatest(f.places * (NOT $8::bool)::int, coalesce(f.most, 0)) - i.inside + f.within::int)) AS look
+  FROM found f CROSS JOIN LATERAL (
+    SELECT CASE WHEN f.fresh AND f.queued AND NOT $8::bool
+      THEN (SELECT count(*)::int FROM toren_control.gate_entries e WHERE e.key = f.key AND e.inside AND e.until > (SELECT now FROM clock))
+      ELSE f.counted END AS inside) i
+), line AS MATERIALIZED (
+  SELECT g.key, h.agent, h.run_id, h.stream_id, h.since, h.places, h.per_minute, h.tokens, h.call_due, h.calls
+  FROM gate g CROSS JOIN LATERAL (
+    SELECT e.* FROM toren_control.gate_entries e
+    WHERE e.key = g.key AND NOT e.inside AND e.until > (SELECT now FROM clock) AND (e.run_id, e.stream_id) IS DISTINCT FROM ($6::uuid, $7::text)
+    ORDER BY e.since, e.run_id, e.stream_id LIMIT g.look FOR UPDATE) h
+), queue AS MATERIALIZED (
+  SELECT g.key, q.seen, CASE WHEN g.fresh AND q.seen < g.look THEN q.seen ELSE greatest(q.seen, g.waiting) END AS waiting,
+         CASE WHEN g.queued THEN q.older WHEN g.fresh AND q.seen < g.look THEN q.seen ELSE greatest(q.seen, g.waiting) END AS ahead, q.tokens AS ahead_tokens
+  FROM gate g CROSS JOIN LATERAL (
+    SELECT count(*)::int AS seen, (count(*) FILTER (WHERE l.since < g.since))::int AS older,
+           coalesce(sum(l.tokens) FILTER (WHERE NOT g.queued OR l.since < g.since), 0) AS tokens
+    FROM line l WHERE l.key = g.key) q
+), judged AS MATERIALIZED (
+  SELECT g.*, q.seen, q.waiting AS others, q.ahead, q.ahead_tokens,
+         g.within OR (g.cool_until IS NULL AND q.ahead < g.room AND (g.per_minute IS NULL OR g.level + q.ahead_tokens + g.tokens <= g.per_minute OR g.level + q.ahead_tokens <= 0)) AS admits
+  FROM gate g JOIN queue q ON q.key = g.key
+), verdict AS MATERIALIZED (
+  SELECT NOT $8::bool AND bool_and(admits) AS enters,
+         CASE WHEN NOT $8::bool THEN (array_agg(key ORDER BY cool_until DESC NULLS LAST, key) FILTER (WHERE NOT admits))[1] END AS blocked,
+         min(since) FILTER (WHERE queued) AS since
+  FROM judged
+), after AS MATERIALIZED (
+  SELECT j.*, n.*, coalesce(v.since, c.now) AS began,
+         greatest(0, j.inside - j.within::int + n.comes::int) AS inside_now,
+         greatest(0, j.level + CASE WHEN n.comes THEN j.tokens - CASE WHEN j.within THEN j.had ELSE 0 END
+                                    WHEN $8::bool AND j.within THEN coalesce(j.tokens - j.had, 0) ELSE 0 END) AS level_now
+  FROM judged j CROSS JOIN verdict v CROSS JOIN clock c
+  CROSS JOIN LATERAL (SELECT v.enters AND j.counts AS comes, v.blocked IS NOT NULL AND v.blocked = j.key AS waits, v.blocked IS NOT NULL AND v.blocked = j.key AND j.counts AS stays) n
+), placed AS MATERIALIZED (
+  SELECT l.*, a.cool_until, a.level_now, a.inside_now, b.before_me,
+         row_number() OVER w + b.before_me AS place, sum(l.tokens) OVER w - l.tokens + b.before_me * coalesce(a.tokens, 0) AS upto
+  FROM line l JOIN after a ON a.key = l.key CROSS JOIN LATERAL (SELECT (a.stays AND a.began < l.since)::int AS before_me) b
+  WINDOW w AS (PARTITION BY l.key ORDER BY l.since, l.run_id, l.stream_id)
+), due AS MATERIALIZED (
+  SELECT p.*, greatest(c.now, p.cool_until + random() * $19::float8 * interval '1 ms',
+                       c.now + greatest(0, p.level_now + p.upto + CASE WHEN p.tokens > p.per_minute THEN 0 ELSE p.tokens - p.per_minute END) / p.per_minute * interval '1 min') AS due
+  FROM placed p CROSS JOIN clock c
+  WHERE p.place <= p.places - p.inside_now AND (p.per_minute IS NULL OR p.upto <= 0 OR p.level_now + p.upto <= p.per_minute)
+), called AS (
+  UPDATE toren_control.gate_entries e SET
+    call_due = d.due,
+    calls = e.calls + n.lapsed::int,
+    until = CASE WHEN e.calls + n.lapsed::int + 1 >= $13::int THEN d.due + $12::float8 * interval '1 ms' ELSE greatest(e.until, d.due + $12::float8 * interval '1 ms') END
+  FROM due d CROSS JOIN clock c CROSS JOIN LATERAL (SELECT coalesce(d.call_due + $12::float8 * interval '1 ms' <= c.now, false) AS lapsed) n
+  WHERE e.key = d.key AND e.run_id = d.run_id AND e.stream_id = d.stream_id
+    AND (d.call_due IS NULL OR n.lapsed OR d.due < d.call_due - interval '1 s')
+  RETURNING e.key, e.agent, e.run_id, e.stream_id, e.since, e.call_due
+), again AS (
+  SELECT d.key, d.agent, d.run_id, d.stream_id, d.since, d.call_due FROM due d CROSS JOIN clock c
+  WHERE $11::bool AND d.call_due + $12::float8 * interval '1 ms' > c.now AND d.due >= d.call_due - interval '1 s'
+), look AS MATERIALIZED (
+  SELECT a.key, t.turn, CASE WHEN t.turn THEN t.due ELSE greatest(a.cool_until + $10::float8 * $19::float8 * interval '1 ms',
+    c.now + least($16::float8, greatest($15::float8, a.ahead * $17::float8, extract(epoch FROM c.now - a.began)::float8 * 1000)) * (0.75 + $10::float8 / 2) * interval '1 ms') END AS at
+  FROM after a CROSS JOIN clock c CROSS JOIN LATERAL (
+    SELECT a.ahead < a.room AND (a.per_minute IS NULL OR a.ahead_tokens <= 0 OR a.level + a.ahead_tokens <= a.per_minute) AS turn,
+           greatest(c.now, a.cool_until + $10::float8 * $19::float8 * interval '1 ms',
+                    c.now + greatest(0, a.level + a.ahead_tokens + CASE WHEN a.tokens > a.per_minute THEN 0 ELSE a.tokens - a.per_minute END) / a.per_minute * interval '1 min') AS due) t
+  WHERE a.waits
+), moved AS (
+  UPDATE toren_control.gates g SET
+    inside = a.inside_now,
+    waiting = a.others + a.stays::int,
+    level = a.level_now,
+    places = CASE WHEN NOT a.counts THEN g.places WHEN a.inside_now + a.others <= a.comes::int THEN a.places ELSE greatest(g.places, a.places) END,
+    per_minute = a.per_minute,
+    moved_at = c.now
+  FROM after a CROSS JOIN clock c WHERE g.key = a.key
+), made AS (
+  INSERT INTO toren_control.gates (key, places, per_minute, inside, waiting, level, moved_at)
+  SELECT a.key, a.places, a.per_minute, a.comes::int, a.stays::int, a.level_now, c.now FROM after a CROSS JOIN clock c
+  WHERE NOT a.known AND (a.comes OR a.stays) ORDER BY a.key
+), kept AS (
+  UPDATE toren_control.gate_entries e SET
+    inside = a.comes, until = CASE WHEN a.comes THEN c.now + $9::float8 * interval '1 ms' ELSE k.at + $18::float8 * interval '1 ms' END,
+    since = CASE WHEN a.comes THEN e.since ELSE a.began END, places = a.places, per_minute = a.per_minute, tokens = coalesce(a.tokens, 0),
+    call_due = CASE WHEN k.turn THEN k.at END, calls = 0
+  FROM after a CROSS JOIN clock c LEFT JOIN look k ON k.key = a.key
+  WHERE (a.comes OR a.stays) AND a.since IS NOT NULL AND e.key = a.key AND e.run_id = $6::uuid AND e.stream_id = $7::text
+), gone AS (
+  DELETE FROM toren_control.gate_entries e USING after a
+  WHERE NOT a.comes AND NOT a.stays AND a.since IS NOT NULL AND e.key = a.key AND e.run_id = $6::uuid AND e.stream_id = $7::text
+), come AS (
+  INSERT INTO toren_control.gate_entries (key, agent, run_id, stream_id, inside, until, since, places, per_minute, tokens, call_due)
+  SELECT a.key, $5::text, $6::uuid, $7::text, a.comes, CASE WHEN a.comes THEN c.now + $9::float8 * interval '1 ms' ELSE k.at + $18::float8 * interval '1 ms' END,
+         a.began, a.places, a.per_minute, coalesce(a.tokens, 0), CASE WHEN k.turn THEN k.at END
+  FROM after a CROSS JOIN clock c LEFT JOIN look k ON k.key = a.key
+  WHERE (a.comes OR a.stays) AND a.since IS NULL ORDER BY a.key
+), forgotten AS (
+  DELETE FROM toren_control.gates g WHERE g.key IN (
+    SELECT o.key FROM (SELECT key FROM toren_control.gates ORDER BY created_at LIMIT $21::int) o JOIN toren_control.gates s ON s.key = o.key CROSS JOIN clock c
+    WHERE EXISTS (SELECT FROM after a WHERE NOT a.known AND (a.comes OR a.stays)) AND s.moved_at <= c.now - $20::float8 * interval '1 ms' AND s.key <> ALL ($1::text[])
+      AND coalesce(s.cool_until <= c.now, true) AND NOT EXISTS (SELECT FROM toren_control.gate_entries e WHERE e.key = s.key AND e.until > c.now)
+    FOR UPDATE OF s SKIP LOCKED)
+)
+SELECT v.enters, v.blocked, floor(extract(epoch FROM k.at) * 1000)::float8 AS retry_at, floor(extract(epoch FROM c.now) * 1000)::float8 AS now,
+       EXISTS (SELECT FROM after a WHERE a.seen < a.look AND a.others > a.seen AND a.seen < coalesce(greatest(a.most, a.places * (NOT $8::bool)::int), 0) - a.inside_now) AS again,
+       (SELECT coalesce(jsonb_agg(jsonb_build_object('agent', x.agent, 'runId', x.run_id, 'streamId', x.stream_id,
+                 'delayMs', greatest(0, ceil(extract(epoch FROM x.call_due - c.now) * 1000))) ORDER BY x.since), '[]')
+        FROM (SELECT * FROM called UNION ALL SELECT * FROM again) x) AS called
+FROM verdict v CROSS JOIN clock c LEFT JOIN look k ON k.key = v.blocked
 `,
   plan: `
 WITH locked AS MATERIALIZED (
@@ -497,6 +645,9 @@ SELECT r.run_id, r.process, r.mode, r.status, r.input, r.output, r.error, r.gene
        b.run_id IS NOT NULL AS capped, b.cap_tokens, b.cap_nano, b.reserved_tokens, b.reserved_nano, b.spent_tokens, b.spent_nano
 FROM :agent.runs r LEFT JOIN :agent.budgets b ON b.run_id = r.run_id WHERE r.run_id = $1::uuid
 `,
+  "read-snapshot": `
+SELECT seq, absorbed, state FROM :agent.snapshots WHERE run_id = $1::uuid AND stream_id = $2::text AND version = $3::int
+`,
   "read-spec": `
 SELECT t.role, t.input, t.digest, r.mode = 'session' AND t.task_id = 'w0t0' AS session, b.cap_tokens, b.cap_nano
 FROM :agent.task_specs t JOIN :agent.runs r ON r.run_id = t.run_id LEFT JOIN :agent.budgets b ON b.run_id = t.run_id WHERE t.run_id = $1::uuid AND t.task_id = $2::text
@@ -546,6 +697,16 @@ WHERE m.id = $1::bigint AND m.receipt = $2::uuid AND m.dead_at IS NULL AND relax
 `,
   "remove-file": `
 DELETE FROM toren_control.files WHERE id = $1::text
+`,
+  "renew-places": `
+WITH held AS MATERIALIZED (
+  SELECT e.key, e.run_id, e.stream_id
+  FROM (SELECT set_config('synchronous_commit', 'off', true)) relaxed, unnest($1::uuid[], $2::text[]) AS w(run_id, stream_id)
+  JOIN toren_control.gate_entries e ON e.run_id = w.run_id AND e.stream_id = w.stream_id AND e.inside
+  ORDER BY e.key, e.run_id, e.stream_id FOR UPDATE OF e SKIP LOCKED
+)
+UPDATE toren_control.gate_entries e SET until = clock_timestamp() + $3::float8 * interval '1 ms'
+FROM held h WHERE e.key = h.key AND e.run_id = h.run_id AND e.stream_id = h.stream_id
 `,
   renew: `
 WITH want AS MATERIALIZED (
@@ -635,6 +796,39 @@ CREATE TABLE toren_control.run_index (
   run_id uuid PRIMARY KEY,
   agent text NOT NULL
 );
+`,
+    "0002_flow": `
+CREATE TABLE toren_control.gates (
+  key text COLLATE "C" PRIMARY KEY,
+  places int NOT NULL,
+  per_minute float8,
+  inside int NOT NULL DEFAULT 0,
+  waiting int NOT NULL DEFAULT 0,
+  level float8 NOT NULL DEFAULT 0,
+  cool_until timestamptz,
+  moved_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  created_at timestamptz NOT NULL DEFAULT clock_timestamp()
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
+CREATE INDEX gates_cooling ON toren_control.gates (cool_until) WHERE cool_until IS NOT NULL;
+CREATE INDEX gates_oldest ON toren_control.gates (created_at);
+CREATE TABLE toren_control.gate_entries (
+  key text COLLATE "C" NOT NULL REFERENCES toren_control.gates ON DELETE CASCADE,
+  agent text NOT NULL,
+  run_id uuid NOT NULL,
+  stream_id text COLLATE "C" NOT NULL,
+  inside boolean NOT NULL,
+  until timestamptz NOT NULL,
+  since timestamptz NOT NULL,
+  places int NOT NULL,
+  per_minute float8,
+  tokens float8 NOT NULL,
+  call_due timestamptz,
+  calls int NOT NULL DEFAULT 0,
+  PRIMARY KEY (key, run_id, stream_id)
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
+CREATE INDEX gate_entries_ends ON toren_control.gate_entries (key, until);
+CREATE INDEX gate_entries_queue ON toren_control.gate_entries (key, since, run_id, stream_id) WHERE NOT inside;
+CREATE INDEX gate_entries_places ON toren_control.gate_entries (run_id, stream_id) WHERE inside;
 `,
   },
   agent: {
@@ -753,6 +947,17 @@ CREATE TABLE :agent.budgets (
   reserved_nano bigint NOT NULL DEFAULT 0,
   spent_tokens bigint NOT NULL DEFAULT 0,
   spent_nano bigint NOT NULL DEFAULT 0
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
+`,
+    "0003_snapshots": `
+CREATE TABLE :agent.snapshots (
+  run_id uuid NOT NULL,
+  stream_id text COLLATE "C" NOT NULL,
+  seq bigint NOT NULL,
+  version int NOT NULL,
+  absorbed bigint NOT NULL,
+  state jsonb NOT NULL,
+  PRIMARY KEY (run_id, stream_id)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
 `,
   },

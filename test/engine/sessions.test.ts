@@ -153,3 +153,44 @@ test("a message that comes in the very moment of the last answer is read, not lo
   expect(row).toMatchObject({ status: "completed", output: expect.stringContaining("one thing more") });
   expect(model.ledger).toHaveLength(3);
 });
+
+test("a session of hundreds of turns with compaction: each turn reads what is new, and asks once", async () => {
+  const TURNS = 600;
+  const model = createScriptedModel((r) =>
+    JSON.stringify(r.messages.at(-1)).includes("will go on from a summary")
+      ? "much was said"
+      : `re ${"word ".repeat(20)}`,
+  );
+  const stack = t.stack([role("main", { contextWindow: 2_000, maxTokens: 100 })], CHAT, { model });
+  const { read } = stack.deps.store.streams;
+  let reads: number[] = [];
+  Object.assign(stack.deps.store.streams, {
+    read: async (...args: Parameters<typeof read>) => {
+      const events = await read(...args);
+      reads.push(events.length);
+      return events;
+    },
+  });
+  const runId = await stack.start(AGENT, "a");
+  await stack.drive({ agent: AGENT, runId });
+  for (let n = 1; n < TURNS; n++) {
+    reads = [];
+    await sendMessage(stack.deps, say(runId, `message ${n}`));
+    await stack.drive({ agent: AGENT, runId });
+    expect(reads.reduce((a, b) => a + b, 0)).toBeLessThan(70);
+  }
+  const compacted = (await t.payloads(runId, "ContextCompacted")).length;
+  expect(compacted).toBeGreaterThan(10);
+  expect(model.ledger.length).toBe(TURNS + compacted);
+  const longest = Math.max(...model.ledger.map((entry) => entry.request.messages.length));
+  expect(longest).toBeLessThan(60);
+  const [row] = await t.sql<{ bytes: number }>(
+    `SELECT length(state::text) AS bytes FROM agent_${AGENT}.snapshots WHERE run_id = $1`,
+    [runId],
+  );
+  expect(row?.bytes).toBeLessThan(20_000);
+  await t.sql(`DELETE FROM agent_${AGENT}.snapshots`); // a cache: without it the log says the same
+  await sendMessage(stack.deps, say(runId, "bye", { close: true }));
+  expect((await stack.drive({ agent: AGENT, runId }))?.status).toBe("completed");
+  expect(model.ledger.length).toBeLessThanOrEqual(TURNS + 1 + compacted + 1);
+}, 60_000);

@@ -21,7 +21,7 @@ export interface Disturbed {
 
 /** What a failed row left behind would be worked on by the next one. A TRUNCATE costs as much as the rest of a row. */
 const EMPTY = [
-  ...["runs", "streams", "events", "inbox", "task_specs", "waves", "blobs", "budgets"].map(
+  ...["runs", "streams", "events", "inbox", "task_specs", "waves", "blobs", "budgets", "snapshots"].map(
     (table) => `agent_${AGENT}.${table}`,
   ),
   "toren_control.queue_messages",
@@ -53,7 +53,7 @@ export async function disturb(
     for (const [i, hand] of [...disturbances, fate()].entries()) {
       if (i === 0 && cancelAt !== null) afterWrite(hand, cancelAt, cancel);
       stack = stackOf(database, scenario.agent(world), generationOf(scenario), world, hand);
-      row = await drivenOn(stack, scenario, helper, runId);
+      row = await drivenOn(stack, scenario, helper, runId, world);
       stack.stop();
       await Promise.allSettled(hand.underWay);
       if (cancelAt !== null) await cancel();
@@ -68,12 +68,18 @@ export async function disturb(
 }
 
 /** Until it ends, dies, or waits for nobody that the scenario knows. */
-async function drivenOn(stack: Stack, scenario: Scenario, helper: Stack, runId: string): Promise<RunRow | null> {
+async function drivenOn(
+  stack: Stack,
+  scenario: Scenario,
+  helper: Stack,
+  runId: string,
+  world: World,
+): Promise<RunRow | null> {
   for (let visits = 0; ; visits++) {
     const row = await stack.drive({ agent: AGENT, runId });
     const waits = row?.status === "waitingApproval" || row?.status === "awaitingInput";
     if (!waits || scenario.people === undefined || visits >= VISITS_MAX) return row;
-    await scenario.people(helper.deps, runId);
+    await scenario.people(helper.deps, runId, world);
   }
 }
 const VISITS_MAX = 10;

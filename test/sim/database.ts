@@ -3,6 +3,7 @@
 
 import type { Json } from "../../shared/core/json.ts";
 import type { Amount } from "../../shared/core/task/ledger.ts";
+import type { Snapshot } from "../../shared/core/task/snapshot.ts";
 import type { RunBudget, RunStatus, StreamRow, Wait } from "../../shared/ports/store.ts";
 import type { Random } from "./random.ts";
 import type { Scheduler } from "./scheduler.ts";
@@ -79,6 +80,7 @@ export interface RunRecord extends Row {
 export interface Run {
   record: RunRecord;
   readonly streams: Map<string, Stream>;
+  readonly snapshots: Map<string, Snapshot>;
   readonly events: Map<string, Event[]>;
   readonly inbox: Map<string, Posted[]>;
   readonly waves: Map<number, Wave>;

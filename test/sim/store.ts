@@ -38,6 +38,17 @@ function createTasks(connection: Connection): TaskStore {
   return {
     approvals: async () => [], // the simulated programs have no gated tools, and no sessions
     turns: async () => [],
+    snapshot: ({ runId, streamId }) =>
+      ask(connection, `snapshot ${streamId}`, (tx) => {
+        const kept = tx.db.run(runId)?.snapshots.get(streamId);
+        return kept === undefined ? null : stored(kept);
+      }),
+    keepSnapshot: ({ runId, streamId }, snapshot) =>
+      ask(connection, `keep snapshot ${streamId}`, (tx) => {
+        const snapshots = tx.db.run(runId)?.snapshots;
+        if ((snapshots?.get(streamId)?.seq ?? 0) >= snapshot.seq) return;
+        tx.write(() => void snapshots?.set(streamId, stored(snapshot)));
+      }),
     keepHeader: async (agent, { digest, ...header }) => {
       refuseTooLarge("What the task's requests begin with", header);
       const key = `${agent} ${digest}`;
@@ -254,6 +265,7 @@ async function createStatement(tx: Transaction, run: NewRun, request: string): P
       inbox: new Map(),
       waves: new Map(),
       specs: new Map(),
+      snapshots: new Map(),
     });
   });
   return true;

@@ -112,8 +112,17 @@ const idleQuery = (agent: string): string => `
 
 /** Forgets every run: what a failed test left behind would be worked on by the next one's stack. */
 export async function emptied(database: Database, agent: string): Promise<void> {
-  const tables = ["runs", "streams", "events", "inbox", "task_specs", "waves", "blobs", "run_files", "budgets"].map(
-    (table) => `agent_${agent}.${table}`,
-  );
+  const tables = [
+    "runs",
+    "streams",
+    "events",
+    "inbox",
+    "task_specs",
+    "waves",
+    "blobs",
+    "run_files",
+    "budgets",
+    "snapshots",
+  ].map((table) => `agent_${agent}.${table}`);
   await database.pool.query(`TRUNCATE ${tables.join(", ")}, toren_control.queue_messages`);
 }

@@ -1,9 +1,10 @@
 // What ticks and tasks read about tasks.
 import type { Fact, TaskEvent, TaskOutcome } from "../../core/events.ts";
-import { fromStored, type Json } from "../../core/json.ts";
-import { PAYLOAD_MAX_BYTES } from "../../core/limits.ts";
+import { fromStored, type Json, jsonBytes } from "../../core/json.ts";
+import { PAYLOAD_MAX_BYTES, SNAPSHOT_MAX_BYTES } from "../../core/limits.ts";
 import { textOf } from "../../core/task/history.ts";
 import { budgetOf } from "../../core/task/ledger.ts";
+import { FOLD_VERSION } from "../../core/task/snapshot.ts";
 import type { PendingApproval, TaskStore, Wait } from "../../ports/store.ts";
 import { restoreAll } from "./blobs.ts";
 import type { Statements } from "./statements.ts";
@@ -25,6 +26,19 @@ export function createTasks(statements: Statements): TaskStore {
       const [input] = await restoreAll(statements, agent, [{ runId, value: row.input }]);
       const { role, session, digest } = row;
       return { taskId, role, session, input: input ?? null, digest, budget: budgetOf(row.cap_tokens, row.cap_nano) };
+    },
+    snapshot: async ({ agent, runId, streamId }) => {
+      const [row] = await statements.ask<{ seq: number; absorbed: number; state: Json }>("read-snapshot", agent, [
+        runId,
+        streamId,
+        FOLD_VERSION,
+      ]);
+      return row === undefined ? null : { ...row, state: fromStored(row.state) };
+    },
+    keepSnapshot: async ({ agent, runId, streamId }, { seq, absorbed, state }) => {
+      if (jsonBytes(state) > SNAPSHOT_MAX_BYTES) return;
+      const { text } = storedValue("The session's state", state, PAYLOAD_MAX_BYTES);
+      await statements.ask("keep-snapshot", agent, [runId, streamId, seq, FOLD_VERSION, absorbed, text]);
     },
     digests: async (agent, runId) => {
       const rows = await statements.ask<{ task_id: string; digest: string }>("list-digests", agent, [runId]);
@@ -101,6 +115,7 @@ function approvalOf(row: ApprovalRow): PendingApproval {
     tool,
     args,
     key,
+    reason: asked.reason ?? "approval",
     requestedAt: row.requested_at,
     expiresAt: asked.expiresAt ?? null,
     decided: decision && {

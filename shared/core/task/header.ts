@@ -53,9 +53,11 @@ export interface History {
   /** Messages that are read as history, and not digested: what a person was shown is a fact (I6a). Their chain value is `seal`. */
   sealed: number;
   seal: string;
+  /** The event that sealed them; 0: none did. */
+  sealedAt: number;
 }
 
-export const emptyHistory = (): History => ({ messages: [], links: [], sealed: 0, seal: "" });
+export const emptyHistory = (): History => ({ messages: [], links: [], sealed: 0, seal: "", sealedAt: 0 });
 
 export function linkOf(header: Header, history: History): string {
   if (history.messages.length <= history.sealed && history.seal !== "") return history.seal;
@@ -66,6 +68,7 @@ export function linkOf(header: Header, history: History): string {
 export function sealHistory(header: Header, history: History, seq: number): void {
   history.sealed = history.messages.length;
   history.seal = digestOf([header.digest, seq]);
+  history.sealedAt = seq;
 }
 
 /** Adds a message; consecutive ones of one role become one (feedback after results, the turns of a pause), as every provider wants it. */

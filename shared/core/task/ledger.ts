@@ -38,8 +38,6 @@ export function entered(ledger: Ledger, event: TaskEvent): Ledger {
   }
 }
 
-export const ledgerOf = (raw: readonly TaskEvent[]): Ledger => raw.reduce(entered, EMPTY);
-
 /** What a call may take at most: its input estimated high, at the dearest price of input, and every token that it may answer with. */
 export function askedFor(inputTokens: number, maxTokens: number, rates: Rates | null): Amount {
   const usage = { input: inputTokens, cacheRead: 0, cacheWrite: 0, output: maxTokens, reasoning: 0 };

@@ -4,8 +4,9 @@ import { type Recorded, type TaskEvent, TERMINAL } from "../events.ts";
 import type { Json } from "../json.ts";
 import { changedParts, type Header } from "./header.ts";
 import { toolUses } from "./history.ts";
-import { ledgerOf } from "./ledger.ts";
+import { entered } from "./ledger.ts";
 import type { OutputCheck } from "./output.ts";
+import { type Snapshot, stateFrom } from "./snapshot.ts";
 import { apply, initialState, requestDigest, stepIdOf, summaryText, type TaskState } from "./state.ts";
 
 /** The log without what was cut; what absorbed a fact from outside stays (I6). */
@@ -33,14 +34,17 @@ export type Replayed =
       readonly price: Price;
     };
 
+/** `raw`: the log, or what came after `from`. */
 export function replay(
   header: Header,
   check: OutputCheck | null,
   input: Json,
   raw: readonly Recorded<TaskEvent>[],
   session = false,
+  from: Snapshot | null = null,
 ): Replayed {
-  const state = initialState(header, check, input, session);
+  const state = from === null ? initialState(header, check, input, session) : stateFrom(from, header, check);
+  const before = { starts: new Map(state.starts), ledger: state.ledger, summaryCalls: state.summaryCalls };
   const log = effectiveTask(raw);
   const sealedUpTo =
     log.findLast((e) => e.type === "InputRequested" || (e.type === "CutDecided" && e.decision === "keep"))?.seq ?? 0;
@@ -63,17 +67,23 @@ export function replay(
     }
     apply(state, event, event.seq);
   }
-  restoreRaw(state, raw);
+  restoreRaw(state, raw, before);
   return { type: "ok", state };
 }
 
 /** What cut parts still say: ids that were used, calls that were begun, summaries that were paid, and what it all cost. */
-function restoreRaw(state: TaskState, raw: readonly Recorded<TaskEvent>[]): void {
+function restoreRaw(
+  state: TaskState,
+  raw: readonly Recorded<TaskEvent>[],
+  before: Pick<TaskState, "starts" | "ledger" | "summaryCalls">,
+): void {
   state.starts.clear();
-  state.ledger = ledgerOf(raw);
-  state.summaryCalls = 0;
+  for (const [key, times] of before.starts) state.starts.set(key, times);
+  state.ledger = raw.reduce(entered, before.ledger);
+  state.summaryCalls = before.summaryCalls;
   let summaryAsked: string | null = null;
   for (const event of raw) {
+    if (event.type === "TaskStarted") state.attempts = Math.max(state.attempts, event.attempt);
     if (event.type === "LlmCallStarted") summaryAsked = event.purpose === "summary" ? event.requestDigest : null;
     if (event.type === "LlmCallCompleted" && summaryAsked !== null) {
       state.summaryCalls++;

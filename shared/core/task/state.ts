@@ -118,9 +118,9 @@ export function apply(state: TaskState, event: TaskEvent, seq: number): void {
       return;
     case "ToolCallStarted": {
       const key = callKey(event.tool, event.args);
-      state.callCounts.set(key, (state.callCounts.get(key) ?? 0) + 1);
-      state.starts.set(event.idempotencyKey, (state.starts.get(event.idempotencyKey) ?? 0) + 1);
       const call = callOf(state, event.toolUseId);
+      if (call?.started == null) state.callCounts.set(key, (state.callCounts.get(key) ?? 0) + 1); // begun again it is the same call
+      state.starts.set(event.idempotencyKey, (state.starts.get(event.idempotencyKey) ?? 0) + 1);
       if (call !== undefined)
         call.started = { idempotencyKey: event.idempotencyKey, effects: event.effects, idempotency: event.idempotency };
       return;

@@ -47,6 +47,11 @@ export const callDenied = (by: string, comment: string): string =>
     ? `${by} did not allow this call, and it did not run.`
     : `${by} did not allow this call, and it did not run: ${comment}`;
 
+export const outcomeUnknown = (by: string, comment: string): string =>
+  `Whether this call took effect is unknown, because the worker that ran it died. ${by} did not allow it to run again${
+    comment.trim() === "" ? "." : `: ${comment}`
+  }`;
+
 /** Stands in a request where an old result stood that takes room. */
 export const elidedResult = (tool: string): string =>
   `(The output of ${tool} was left out here to save room. It is kept in the event log; call the tool again if you need it.)`;

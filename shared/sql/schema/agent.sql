@@ -123,6 +123,17 @@ CREATE TABLE :agent.budgets (
   spent_nano bigint NOT NULL DEFAULT 0
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
 
+-- The state of a parked session as of an event, so that a turn folds what is new. A cache of the log: it may be emptied at any time.
+CREATE TABLE :agent.snapshots (
+  run_id uuid NOT NULL,
+  stream_id text COLLATE "C" NOT NULL,
+  seq bigint NOT NULL,
+  version int NOT NULL,                             -- of the fold that made it: others ignore it
+  absorbed bigint NOT NULL,                         -- facts that are in it
+  state jsonb NOT NULL,
+  PRIMARY KEY (run_id, stream_id)
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
+
 -- Values too large for a row that is read often, by the hash of their JSON text.
 CREATE TABLE :agent.blobs (
   run_id uuid NOT NULL,
