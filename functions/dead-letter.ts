@@ -3,7 +3,9 @@ import middy from "@middy/core";
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from "aws-lambda";
 import type { Log } from "../shared/ports/log.ts";
 import type { DeadLetter, DeadLetters } from "../shared/ports/queue.ts";
-import { failureFields, logFailure, queueOf, type SqsHandler } from "./sqs-batch.ts";
+import { queueOf } from "./arrived.ts";
+import { failureFields, logFailure } from "./failures.ts";
+import type { SqsHandler } from "./sqs-batch.ts";
 
 export interface DeadLetterDeps {
   readonly deadLetters: DeadLetters;

@@ -4,7 +4,7 @@ import type { Context } from "aws-lambda";
 import { AUDIT_EVERY_MS } from "../shared/core/limits.ts";
 import type { EngineDeps } from "../shared/engine/deps.ts";
 import { audit, guard } from "../shared/engine/guard.ts";
-import { logFailure } from "./sqs-batch.ts";
+import { logFailure } from "./failures.ts";
 
 export interface GuardianAnswer {
   /** Streams that got a new hint. */

@@ -1,7 +1,7 @@
 // Calls the guardian every few seconds, one pass after the other. Twin on AWS: the pulse and the minute schedule.
 import { randomUUID } from "node:crypto";
+import { failureFields } from "../functions/failures.ts";
 import type { GuardianHandler } from "../functions/guardian.ts";
-import { failureFields } from "../functions/sqs-batch.ts";
 import { GUARDIAN_EVERY_MS } from "../shared/core/limits.ts";
 import type { Log } from "../shared/ports/log.ts";
 import { localContext } from "./sqs-event.ts";

@@ -1,5 +1,5 @@
 // The pump's claims: which queue may be asked for how much, and when. One request a lane at a time; a full answer, or a wake-up meanwhile, asks again.
-import { failureFields } from "../functions/sqs-batch.ts";
+import { failureFields } from "../functions/failures.ts";
 import { NACK_MS, QUEUE_BACKOFF_MAX_MS, QUEUE_BATCH_MESSAGES } from "../shared/core/limits.ts";
 import type { Log } from "../shared/ports/log.ts";
 import type { Queue, QueueName, Received } from "../shared/ports/queue.ts";

@@ -1,6 +1,7 @@
 // What the pump does with a message that it has claimed: the event source mapping's part of the work.
 import { randomUUID } from "node:crypto";
-import { backoffMs, failureFields, type SqsHandler } from "../functions/sqs-batch.ts";
+import { failureFields } from "../functions/failures.ts";
+import { backoffMs, type SqsHandler } from "../functions/sqs-batch.ts";
 import { QUEUE_BATCH_MESSAGES } from "../shared/core/limits.ts";
 import type { Log } from "../shared/ports/log.ts";
 import type { Queue, QueueName, Received } from "../shared/ports/queue.ts";
