@@ -189,6 +189,32 @@ export const SNAPSHOT_MAX_BYTES = 8 * 1024 * 1024;
 export const COST_CAP_MAX_USD = 1_000_000;
 /** A task whose call doesn't fit beside what others have reserved looks again after this time: a usual call has ended by then. */
 export const BUDGET_WAIT_MS = 2_000;
+/** Who was called to a gate has first claim on its room for so long: a hint takes a second, and a busy worker may need some more. */
+export const FLOW_CALL_MS = 15_000;
+/** Calls that a waiting stream may miss before it loses its turn: its hints were lost, or it is no more. */
+export const FLOW_CALLS_MAX = 3;
+/** Streams that one statement calls, and how far it looks down a queue: a millisecond of row locks. Those who were called call the next. */
+export const FLOW_CALLED_AT_ONCE_MAX = 100;
+/** A waiting stream that nobody calls looks again by itself: for a lost call, or for a place whose holder died (a lease). */
+export const FLOW_RETRY_MS = 30_000;
+/** Later for whoever has more ahead of it: a place changes hands twice a second when hundreds wait, so that most are called before. */
+export const FLOW_RETRY_PER_AHEAD_MS = 500;
+/** The longest of these waits: each costs a take of the stream and one statement. */
+export const FLOW_RETRY_MAX_MS = 5 * 60_000;
+/** A waiting stream that hasn't looked again by so long after it meant to is gone: a guardian's pass and a take-over, several times. */
+export const FLOW_UNHEARD_MS = 5 * 60_000;
+/** Those who may go on at the end of a cool-down do so within this time, not all in one moment: a tenth of the shortest one that providers ask for. */
+export const FLOW_SPREAD_MS = 1_000;
+/** A gate that nobody was at for so long is forgotten: of a wave that is over. */
+export const FLOW_FORGET_MS = 60 * 60_000;
+/** Oldest gates that are looked at for that when a new one is made: more than an installation has of those that stay (models, agents). */
+export const FLOW_FORGET_GATES = 1_000;
+/** Statements about gates that a worker has under way: more would wait for one another's row locks, on connections that appends need. */
+export const FLOW_STATEMENTS = 1;
+/** Statements in a row for those who came while a gate's row was waited for: each needs another such meeting. */
+export const FLOW_PASSES_MAX = 3;
+/** A worker asks this often at most which models cool down: a 429 that another worker met is known a second later. */
+export const COOL_DOWNS_KEEP_MS = 1_000;
 /** UTF-8 bytes that are counted as one token where nobody has counted: English takes four, code and other languages fewer. */
 export const BYTES_PER_TOKEN = 3;
 /** Tokens that an image or a PDF is taken for: what the dearest providers count for a large image. */
@@ -411,3 +437,5 @@ relation(TOP_UP_UNTIL_MS > STEP_RESERVE_MS, "what is taken in late has time for 
 relation(TIMER_EARLY_MS > 60_000 && TIMER_EARLY_MS < QUEUE_DELAY_MAX_MS, "a schedule's rest fits a queue's delay");
 relation(IDLE_SESSION_TIMEOUT_MS > CONNECTION_IDLE_MS, "we drop an idle connection before the server does");
 relation(FILE_IN_ROW_BYTES < FILE_MAX_BYTES, "files in rows are the small ones");
+relation(FLOW_RETRY_MS >= LEASE_MS, "a dead holder's place is free when who waits looks again");
+relation(FLOW_CALL_MS < FLOW_RETRY_MS, "a call is over before its stream looks by itself");

@@ -51,10 +51,12 @@ CREATE TABLE toren_control.files (
   name text NOT NULL,
   media_type text NOT NULL,
   bytes int NOT NULL,
-  content bytea NOT NULL,
+  content bytea,                                    -- null: it lies in the object store
   pages int,                                        -- of a PDF
   page_text text,                                   -- of a PDF, parsed once; pages apart by form feeds
-  created_at timestamptz NOT NULL DEFAULT clock_timestamp()
+  created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  object_key text,                                  -- where: on AWS, of large files
+  CONSTRAINT files_content_somewhere CHECK ((content IS NULL) = (object_key IS NOT NULL))
 );
 CREATE INDEX files_newest ON toren_control.files (created_at, id);
 
@@ -62,4 +64,57 @@ CREATE INDEX files_newest ON toren_control.files (created_at, id);
 CREATE TABLE toren_control.run_index (
   run_id uuid PRIMARY KEY,
   agent text NOT NULL
+);
+
+-- How much is done at once, over all workers: a row for each gate (`model:<name>`, `wave:<run>:<n>`, `agent:<name>`) that somebody was counted at, or that
+-- cools down. Whoever changes a gate's entries holds its row. `inside` and `waiting` count them, for those who waited for that row and whose snapshot is
+-- older; nothing here is the truth about a run. The places that an entry may need are unlimited as 2147483647.
+CREATE TABLE toren_control.gates (
+  key text COLLATE "C" PRIMARY KEY,
+  places int NOT NULL,                              -- the most that anybody who is here asked for: how far a statement looks down the queue
+  per_minute float8,                                -- tokens that run out of the bucket in a minute, as said last; null: no rate
+  inside int NOT NULL DEFAULT 0,
+  waiting int NOT NULL DEFAULT 0,
+  level float8 NOT NULL DEFAULT 0,                  -- tokens in the bucket as of moved_at
+  cool_until timestamptz,                           -- nobody enters before; whoever is inside goes on
+  moved_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  created_at timestamptz NOT NULL DEFAULT clock_timestamp()
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
+CREATE INDEX gates_cooling ON toren_control.gates (cool_until) WHERE cool_until IS NOT NULL;
+CREATE INDEX gates_oldest ON toren_control.gates (created_at);
+
+-- Streams at gates: inside, or waiting in the order of `since`. Past `until` an entry is worth nothing: its holder's lease ran out, or whoever waited died.
+CREATE TABLE toren_control.gate_entries (
+  key text COLLATE "C" NOT NULL REFERENCES toren_control.gates ON DELETE CASCADE,
+  agent text NOT NULL,
+  run_id uuid NOT NULL,
+  stream_id text COLLATE "C" NOT NULL,
+  inside boolean NOT NULL,
+  until timestamptz NOT NULL,
+  since timestamptz NOT NULL,                       -- kept when a stream moves on to the queue of another gate
+  places int NOT NULL,                              -- that it asked for; per_minute likewise
+  per_minute float8,
+  tokens float8 NOT NULL,                           -- that it means to use; in the gate's bucket while it is inside
+  call_due timestamptz,                             -- when it was called for; null: it wasn't
+  calls int NOT NULL DEFAULT 0,                     -- that it didn't follow so far
+  PRIMARY KEY (key, run_id, stream_id)
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
+CREATE INDEX gate_entries_ends ON toren_control.gate_entries (key, until);
+CREATE INDEX gate_entries_queue ON toren_control.gate_entries (key, since, run_id, stream_id) WHERE NOT inside;
+CREATE INDEX gate_entries_places ON toren_control.gate_entries (run_id, stream_id) WHERE inside;
+
+-- One row: the guardian's pulse on AWS. While anything is due soon, each beat's message has the next one sent; a message whose beat isn't the row's is a
+-- double. A pulse that is late was lost, and one that rests is at -infinity: whoever looks may start it again.
+CREATE TABLE toren_control.pulse (
+  only boolean PRIMARY KEY DEFAULT true CHECK (only),
+  beat bigint NOT NULL DEFAULT 0,
+  next_at timestamptz NOT NULL DEFAULT '-infinity',
+  passed_at timestamptz                             -- the end of the guardian's last pass: for people and alarms
+);
+
+-- Who may use the API. A key is 190 random bits, so a plain sha-256 keeps it; the key itself is stored nowhere here.
+CREATE TABLE toren_control.api_keys (
+  key_hash text PRIMARY KEY,
+  name text NOT NULL,
+  created_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
