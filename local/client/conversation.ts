@@ -124,7 +124,7 @@ async function decide(talk: Talk, run: RunJson, asked: ApprovalJson): Promise<bo
   screen.approval(run, asked);
   const isDecided = (now: RunJson): boolean => !openApprovals(now).some((a) => a.call === asked.call);
   for (;;) {
-    const line = talk.held ?? (await talk.lineOr(isDecided, "  allow it? y, or n and why: "));
+    const line = talk.held ?? (await talk.lineOr(isDecided, `  ${asked.reason === "unknownOutcome" ? "run it again" : "allow it"}? y, or n and why: `));
     if (line === null) {
       if (interrupted.aborted) return false;
       screen.say("  It has been decided elsewhere.");

@@ -43,9 +43,18 @@ export function approvalLines(asked: ApprovalJson, style: Style, now: number): s
   const expiry =
     asked.expiresAt === null ? "" : ` · denied in ${duration(Math.max(0, Date.parse(asked.expiresAt) - now))}`;
   const since = `asked ${ago(now - Date.parse(asked.requestedAt))}${expiry} · call ${oneLine(asked.call)}`;
+  const unknown = asked.reason === "unknownOutcome";
+  const what = unknown ? "may have taken effect: run it again?" : "waits for approval";
   return [
-    `  ${mark("parked", style)} ${style.bold(oneLine(asked.tool))} ${style.yellow("waits for approval")}  ${style.dim(since)}`,
+    `  ${mark("parked", style)} ${style.bold(oneLine(asked.tool))} ${style.yellow(what)}  ${style.dim(since)}`,
     ...argumentLines(asked.args).map((text) => `      ${text}`),
+    ...(unknown
+      ? [
+          style.dim(
+            "      It had begun when its worker died. Allowed, it is made again; denied, the model is told that nobody knows.",
+          ),
+        ]
+      : []),
   ];
 }
 

@@ -53,7 +53,7 @@ export const roleShape = {
   totalTokens: count.optional(),
   maxCostUsd: z.number().positive().optional(),
   contextWindow: count.optional(),
-  onUnknownOutcome: z.enum(["retry", "fail"]).optional(),
+  onUnknownOutcome: z.enum(["retry", "fail", "ask"]).optional(),
   approvalTimeout: duration.optional(),
 };
 const roleYaml = z.strictObject(roleShape);

@@ -17,15 +17,7 @@ import type { LoadProblem } from "./problem.ts";
 import { readYaml, type YamlPath, type YamlText } from "./yaml-lines.ts";
 
 /** Keys that the product knows, but this version doesn't. */
-const LATER = new Set([
-  "limits",
-  "retention",
-  "runtime",
-  "isolate",
-  "mcp",
-  "maxParallel",
-  "maxCostUsd",
-]);
+const LATER = new Set(["limits", "retention", "runtime", "isolate", "mcp", "maxParallel", "maxCostUsd"]);
 
 export interface AgentFile {
   /** Null when the problems leave nothing to go on with. */
@@ -86,7 +78,7 @@ function check(
 ): { readonly data: AgentYaml | undefined; readonly problems: readonly Found[] } {
   const first = agentYaml.safeParse(value, { error: issueWords });
   if (first.success) return { data: first.data, problems: [] };
-  const problems = first.error.issues.flatMap((issue) => found(issue, value));
+  const problems = first.error.issues.flatMap(found);
   if (first.error.issues.some((issue) => issue.code !== "unrecognized_keys")) return { data: undefined, problems };
   const known = structuredClone(yaml.value);
   for (const issue of first.error.issues) {
@@ -100,14 +92,10 @@ function check(
 const at = (value: unknown, path: readonly PropertyKey[]): unknown =>
   path.reduce<unknown>((part, key) => (part as Record<PropertyKey, unknown> | undefined)?.[key], value);
 
-function found(issue: z.core.$ZodIssue, value: object): Found[] {
+function found(issue: z.core.$ZodIssue): Found[] {
   const path = issue.path as YamlPath;
   const name = pathText(path);
   if (issue.code === "unrecognized_keys") return issue.keys.map((key) => unknownKey(path, key));
-  const given = at(value, path);
-  if (path.at(-1) === "onUnknownOutcome" && given === "ask") {
-    return [{ code: "not_in_this_version", path, message: `${name}: ask is not in this version: use retry or fail` }];
-  }
   return [invalidAt(path, `${name} ${issue.message}`)];
 }
 

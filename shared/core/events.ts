@@ -76,8 +76,11 @@ export const taskEvent = z.discriminatedUnion("type", [
     usage,
     cost: z.strictObject({ usd: z.number().nonnegative(), simulated: z.boolean() }).optional(),
   }),
+  /** The provider has named a call that can be fetched later: a worker that takes over fetches it, and doesn't send it again. */
+  z.strictObject({ type: z.literal("LlmCallAccepted"), stepId: z.string(), ref: z.string().min(1) }),
   /** `retryAt`: the task parks until then and asks again (milliseconds since 1970, by the database's clock). */
   z.strictObject({ type: z.literal("LlmCallFailed"), stepId: z.string(), error, retryAt: z.int().optional() }),
+  /** A second one for a call, under the same key: its worker had died, and somebody decided that it begins again. */
   z.strictObject({
     type: z.literal("ToolCallStarted"),
     stepId: z.string(),
@@ -102,7 +105,10 @@ export const taskEvent = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("ToolResultsElided"), toolUseIds: z.array(z.string()).min(1) }),
   /** From here on requests begin with this summary in place of the first `folded` messages of the conversation. */
   z.strictObject({ type: z.literal("ContextCompacted"), folded: z.int().positive(), summary: z.string().min(1) }),
-  /** A call waits for a person. `key` binds the decision to tool, arguments and how-manieth such call it is; `expiresAt`: denied by then. */
+  /**
+   * A call waits for a person. `key` binds the decision to tool, arguments and how-manieth such call it is; `expiresAt`: denied by then. With the reason
+   * `unknownOutcome` it has begun already, and its worker died: whether it is to begin again.
+   */
   z.strictObject({
     type: z.literal("ApprovalRequested"),
     stepId: z.string(),
@@ -111,6 +117,7 @@ export const taskEvent = z.discriminatedUnion("type", [
     args: json,
     key: z.string(),
     expiresAt: z.int().optional(),
+    reason: z.literal("unknownOutcome").optional(),
   }),
   z.strictObject({
     type: z.literal("ApprovalResolved"),

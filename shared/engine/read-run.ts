@@ -160,6 +160,8 @@ function paidAgain({ modelCalls, usd, simulated }: Price): string {
 }
 
 const REASON_ARGS_CHARS = 200;
+const UNKNOWN_OUTCOME =
+  "ran when its worker died, so it may have taken effect: whether to run it again waits for a decision";
 
 function approvalReason(runId: string, open: readonly PendingApproval[]): string {
   const [first, ...others] = open;
@@ -167,7 +169,7 @@ function approvalReason(runId: string, open: readonly PendingApproval[]): string
   const shown = args.length <= REASON_ARGS_CHARS ? args : `${args.slice(0, REASON_ARGS_CHARS).toWellFormed()}…`;
   const what =
     others.length === 0
-      ? `${first?.tool} ${shown} waits for approval`
+      ? `${first?.tool} ${shown} ${first?.reason === "unknownOutcome" ? UNKNOWN_OUTCOME : "waits for approval"}`
       : `${open.length} calls wait for approval (${open.map((a) => `${a.toolUseId} ${a.tool}`).join(", ")})`;
   const call = others.length === 0 ? "" : " --call ID";
   return `${what}: \`toren jobs approve ${runId}${call}\` or \`toren jobs deny ${runId}${call}\``;

@@ -10,13 +10,14 @@ import {
   callDenied,
   callWasCut,
   malformedArguments,
+  outcomeUnknown,
   tooManyCalls,
   unknownTool,
 } from "../core/task/texts.ts";
 import type { ToolDefinition } from "../ports/agents.ts";
 import type { Worked } from "./deps.ts";
 import { toolFiles } from "./file-texts.ts";
-import { approvalOf, waitForApproval } from "./task-approvals.ts";
+import { approvalOf, isUnrepeatable, outcomeOf, waitForApproval } from "./task-approvals.ts";
 import type { TaskWork } from "./task-work.ts";
 import { callTool } from "./tool-call.ts";
 
@@ -29,6 +30,8 @@ interface Running {
 export async function toolStep(work: TaskWork, action: Action & { type: "tools" }): Promise<Worked | null> {
   const { writer } = work;
   const { stepId } = action;
+  const failure = unknownOutcome(work, action.calls); // before anything is recorded that would begin
+  if (failure !== null) return await work.fail(failure);
   const running: Running[] = [];
   const waiting: Call[] = [];
   const answer = (call: Call, text: string): void =>
@@ -37,9 +40,13 @@ export async function toolStep(work: TaskWork, action: Action & { type: "tools" 
     const checked = checkCall(work, call);
     if ("refused" in checked) answer(call, checked.refused);
     else if (call.started !== null) {
-      const failure = unknownOutcome(work, call);
-      if (failure !== null) return await work.fail(failure);
-      running.push({ call, tool: checked.tool, idempotencyKey: call.started.idempotencyKey });
+      const { tool } = checked;
+      const { idempotencyKey: key } = call.started;
+      const again = await outcomeOf(work, stepId, call);
+      if (again?.type === "waiting") waiting.push(call);
+      else if (again?.type === "denied") answer(call, outcomeUnknown(again.by, again.comment));
+      else
+        running.push({ call, tool, idempotencyKey: again === null ? key : startCall(work, stepId, call, tool, key) });
     } else {
       const approval = await approvalOf(work, stepId, call, checked);
       if (approval.type === "waiting") waiting.push(call);
@@ -74,9 +81,10 @@ function checkCall(
   return parsed.ok ? { tool, args: parsed.args } : { refused: badArguments(parsed.message) };
 }
 
-function startCall(work: TaskWork, stepId: string, call: Call, tool: ToolDefinition): string {
+/** `begun`: its key, when it begins again. */
+function startCall(work: TaskWork, stepId: string, call: Call, tool: ToolDefinition, begun?: string): string {
   const { use } = call;
-  const key = idempotencyKey(work.hint.runId, work.hint.taskId, work.state, use.name, use.args);
+  const key = begun ?? idempotencyKey(work.hint.runId, work.hint.taskId, work.state, use.name, use.args);
   const { effects, idempotency } = tool;
   work.record({
     type: "ToolCallStarted",
@@ -91,14 +99,11 @@ function startCall(work: TaskWork, stepId: string, call: Call, tool: ToolDefinit
   return key;
 }
 
-/** The worker died in the middle of the call (c3). Keyed and effect-free ones just run again. */
-function unknownOutcome(work: TaskWork, call: Call): ErrorInfo | null {
-  if (
-    work.role.onUnknownOutcome !== "fail" ||
-    call.started?.effects !== "external" ||
-    call.started.idempotency === "keyed"
-  )
-    return null;
+/** The worker died in the middle of one of the calls (c3), and the role would rather fail than risk to do it twice. */
+function unknownOutcome({ role }: TaskWork, calls: readonly Call[]): ErrorInfo | null {
+  if (role.onUnknownOutcome !== "fail") return null;
+  const call = calls.find(({ started }) => started !== null && isUnrepeatable(started));
+  if (call === undefined) return null;
   const message = `The worker died while "${call.use.name}" ran; whether it took effect is unknown, and the role's onUnknownOutcome is "fail".`;
   return { code: "tool.unknown_outcome", message };
 }

@@ -74,6 +74,10 @@ const approval = z.object({
   taskId: z.string(),
   tool: z.string(),
   args: json,
+  reason: z.enum(["approval", "unknownOutcome"]).meta({
+    description:
+      "`unknownOutcome`: it began, and its worker died before it ended. To allow it is to run it again; to deny it leaves open what it did.",
+  }),
   requestedAt: time,
   expiresAt: time.nullable().meta({ description: "It is denied by then; null: it waits for ever." }),
   decided: decided.nullable().meta({ description: "Null: it waits." }),
@@ -176,6 +180,7 @@ const approvalJson = (a: RunView["approvals"][number]): ApprovalJson => ({
   taskId: a.taskId,
   tool: a.tool,
   args: a.args,
+  reason: a.reason,
   requestedAt: rfc3339(a.requestedAt),
   expiresAt: a.expiresAt === null ? null : rfc3339(a.expiresAt),
   decided: a.decided === null ? null : { ...a.decided, at: rfc3339(a.decided.at) },

@@ -50,7 +50,7 @@ export interface RoleDefinition {
   /** Tokens of the model's window, where its author knows better than the table; null: the table's. */
   readonly contextWindow: number | null;
   readonly outputSchema: Json | null;
-  readonly onUnknownOutcome: "retry" | "fail";
+  readonly onUnknownOutcome: "retry" | "fail" | "ask";
   /** A call that nobody has decided about by then is denied; null: it waits for ever. */
   readonly approvalTimeoutMs: number | null;
 }

@@ -133,13 +133,16 @@ retention: 30d
         [9, "retention"],
       ].map(([at, key]) => ["not_in_this_version", at, `${key} is not in this version: remove the key`]),
     );
-    const ask = parse(`${HEAD}system: x\nonUnknownOutcome: ask\n`).problems;
-    expect(ask).toMatchObject([
-      {
-        code: "not_in_this_version",
-        line: 5,
-        message: "onUnknownOutcome: ask is not in this version: use retry or fail",
-      },
+  });
+
+  test("what becomes of a call whose worker died", () => {
+    for (const policy of ["retry", "fail", "ask"]) {
+      const { config, problems } = parse(`${HEAD}system: x\nonUnknownOutcome: ${policy}\n`);
+      expect(problems).toEqual([]);
+      expect(config).toMatchObject({ roles: [{ onUnknownOutcome: policy }] });
+    }
+    expect(parse(`${HEAD}system: x\nonUnknownOutcome: hope\n`).problems).toMatchObject([
+      { code: "agent.invalid", line: 5 },
     ]);
   });
 

@@ -3,6 +3,7 @@ import type { ScriptedModel } from "../../shared/adapters/model/script.ts";
 import { migrate } from "../../shared/adapters/store/migrate.ts";
 import type { ModelRequest } from "../../shared/core/messages.ts";
 import type { ProcessDefinition, RoleDefinition } from "../../shared/ports/agents.ts";
+import type { Database } from "../../shared/ports/database.ts";
 import type { RunRow } from "../../shared/ports/store.ts";
 import { agent, serving } from "../support/agents.ts";
 import { testDatabase } from "../support/database.ts";
@@ -11,6 +12,7 @@ import { createStack, emptied, type Stack, type StackOptions } from "../support/
 export const AGENT = "crew";
 
 export interface EngineTest {
+  readonly database: Database;
   /** A stack of its own, as another worker would be. */
   stack(
     roles: readonly RoleDefinition[],
@@ -50,6 +52,7 @@ export async function engineTest(): Promise<EngineTest> {
     return made;
   };
   return {
+    database: db.database,
     stack,
     run: async (roles, main, model) => {
       const own = stack(roles, main, { model });

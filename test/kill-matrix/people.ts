@@ -1,10 +1,12 @@
 // People in the loop: what they decide and say is theirs to repeat, so they come again after every death, and nothing takes effect twice.
 
+import type { Json } from "../../shared/core/json.ts";
 import type { ModelRequest } from "../../shared/core/messages.ts";
 import type { EngineDeps } from "../../shared/engine/deps.ts";
 import { decideApproval, sendMessage } from "../../shared/engine/speak-to-task.ts";
 import { agent, role, tool } from "../support/agents.ts";
-import { AGENT, charge, type Scenario } from "./world.ts";
+import { effectOf } from "../support/log-checker.ts";
+import { AGENT, charge, type Scenario, takeEffect } from "./world.ts";
 
 const results = (request: ModelRequest): string =>
   (request.messages.at(-1)?.content ?? []).flatMap((p) => (p.type === "toolResult" ? [p.text] : [])).join(" | ");
@@ -59,6 +61,33 @@ const expired: Scenario = {
     request.messages.length === 1 ? { tools: [{ name: "charge", args: { sum: 1 } }] } : results(request),
 };
 
+/** Of two calls without a key, one of which may have taken effect unseen, none is made again unasked: that to Ann never, that to Bob as often as allowed. */
+const unknown: Scenario = {
+  name: "calls whose worker dies inside, and a person who decides what becomes of them",
+  input: "x",
+  output: "done",
+  status: "completed",
+  keyedEffects: 0,
+  agent: (world) => {
+    const mail = tool("mail", (args) => takeEffect(world, "mail", args as Json), { effects: "external" });
+    return agent(AGENT, [role("main", { tools: [mail], onUnknownOutcome: "ask" })], { kind: "role", role: "main" });
+  },
+  respond: (request, { calls, tries }) => {
+    if (request.messages.length === 1) return { tools: ["ann", "bob"].map((to) => ({ name: "mail", args: { to } })) };
+    const made = (to: string): number => calls.get(effectOf("mail", { to })) ?? 0;
+    return made("ann") <= 1 && made("bob") <= 1 + tries ? "done" : `ann ${made("ann")}, bob ${made("bob")}`;
+  },
+  people: async (deps, runId, world) => {
+    for (const { toolUseId, args, decided, reason } of await deps.store.tasks.approvals(AGENT, runId)) {
+      if (decided !== null || reason !== "unknownOutcome") continue;
+      const granted = (args as { to: string }).to === "bob";
+      const decision = { agent: AGENT, runId, call: toolUseId, granted, by: "cleo", comment: "" };
+      const told = await decideApproval(deps, decision);
+      if (granted && told.type === "told") world.tries++;
+    }
+  },
+};
+
 const SAID = ["two", "three"];
 const session: Scenario = {
   name: "a session of three turns, closed with the last",
@@ -84,4 +113,4 @@ const session: Scenario = {
   },
 };
 
-export const PEOPLE: readonly Scenario[] = [approvals, expired, session];
+export const PEOPLE: readonly Scenario[] = [approvals, expired, unknown, session];

@@ -19,7 +19,7 @@ export interface World {
   readonly byKey: Map<string, string>;
   /** Effects without a key, as often as they were asked for. */
   readonly calls: Map<string, number>;
-  /** Of something that fails at its first try, whoever makes it. */
+  /** Counts what the scenario wants counted, whatever dies: tries of something that fails at first, what people allowed. */
   tries: number;
   /** Of scenarios with an edit: the new code is there, and models that hung answer. */
   edited: boolean;
@@ -44,7 +44,7 @@ export interface Scenario {
   /** Digests of its questions hold the place of a seal in the log, which the model's ledger can't know: the ledger is counted, not matched. */
   readonly sealed?: boolean;
   /** Whoever the run waits for does what is next, each time that it waits. */
-  people?(deps: EngineDeps, runId: string): Promise<void>;
+  people?(deps: EngineDeps, runId: string, world: World): Promise<void>;
   /** What the run may use. */
   readonly budget?: Budget;
   /** Somebody cancels the run after so many of its writes, a share from 0 to 1. It ends as cancelled then, or whole. */

@@ -29,6 +29,9 @@ function checkCalls(events: readonly EventDump[]): string[] {
   const offered = new Set<string>();
   const started = new Map<string, number>();
   const results = new Set<string>();
+  /** Calls whose outcome is unknown, by the key of the decision about them; and how often each may begin. */
+  const unknown = new Map<unknown, string>();
+  const allowed = new Map<string, number>();
   for (const { type, payload, ...e } of events) {
     const step = String(payload.stepId);
     const use = String(payload.toolUseId);
@@ -51,7 +54,17 @@ function checkCalls(events: readonly EventDump[]): string[] {
       if (!answers.has(step) || !offered.has(use))
         wrong.push(`${e.seq}: call ${use} starts before its answer is recorded`);
       if (results.has(use)) wrong.push(`${e.seq}: call ${use} starts after its result`);
-      started.set(use, (started.get(use) ?? 0) + 1);
+      const starts = (started.get(use) ?? 0) + 1;
+      if (starts > (allowed.get(use) ?? 1)) wrong.push(`${e.seq}: call ${use} starts ${starts} times`);
+      started.set(use, starts);
+    } else if (type === "ApprovalRequested" && payload.reason === "unknownOutcome") {
+      if (!started.has(use)) wrong.push(`${e.seq}: call ${use} has an unknown outcome and never began`);
+      if (results.has(use)) wrong.push(`${e.seq}: call ${use} has an unknown outcome and a result`);
+      unknown.set(payload.key, use);
+    } else if (type === "ApprovalResolved" && unknown.has(payload.key)) {
+      const call = unknown.get(payload.key) as string;
+      if (payload.granted === true) allowed.set(call, (allowed.get(call) ?? 1) + 1);
+      unknown.delete(payload.key); // the first decision holds
     } else if (type === "ToolCallCompleted") {
       if (!offered.has(use)) wrong.push(`${e.seq}: call ${use} ends before its answer is recorded`);
       if (results.has(use)) wrong.push(`${e.seq}: call ${use} ends twice`);
@@ -61,7 +74,6 @@ function checkCalls(events: readonly EventDump[]): string[] {
     } else if (type === "TaskCompleted" && [...offered].some((id) => !results.has(id)))
       wrong.push(`${e.seq}: the task completes with an open call`);
   }
-  for (const [use, n] of started) if (n > 1) wrong.push(`call ${use} starts ${n} times`);
   return wrong;
 }
 

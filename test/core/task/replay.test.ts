@@ -152,6 +152,7 @@ describe("replay", () => {
 describe("I6: a changed question", () => {
   const log = runThrough(task, [[use("a", "look")], [use("b", "look")]]).raw;
   const firstAsk = log.find((e) => e.type === "LlmCallStarted")?.seq;
+  const UNPRICED = { modelCalls: 3, usd: null, simulated: false };
 
   test.each<[string, Partial<RoleText>, string]>([
     ["model", { model: "mock/other" }, "model changed, seen at step s0"],
@@ -162,7 +163,7 @@ describe("I6: a changed question", () => {
     ["two parts", { maxTokens: 101, system: "You rest." }, "system, maxTokens changed, seen at step s0"],
   ])("of %s is named, from the first question on", (_, change, reason) => {
     const replayed = replay(headerOf({ ...role, ...change }), null, task.input, log);
-    expect(replayed).toEqual({ type: "mismatch", fromSeq: firstAsk, reason, calls: [] });
+    expect(replayed).toEqual({ type: "mismatch", fromSeq: firstAsk, reason, calls: [], price: UNPRICED });
   });
 
   test("of the input is one of the messages", () => {
@@ -175,6 +176,18 @@ describe("I6: a changed question", () => {
     const asks = log.filter((e) => e.type === "LlmCallStarted");
     const replayed = replay(header, null, task.input, edited);
     expect(replayed).toMatchObject({ fromSeq: asks[2]?.seq, reason: "the messages of step s2 differ" });
+  });
+
+  test("has the price of what is asked anew: of the answers from the cut on, and of no others", () => {
+    const cents = (n: number) => ({ cost: { usd: n / 100, simulated: false } });
+    const answers = log.filter((e) => e.type === "LlmCallCompleted").map((e) => e.seq);
+    const edited = log.map((e) => {
+      if (e.type === "ToolCallCompleted" && e.toolUseId === "a") return { ...e, result: "x" };
+      return e.type === "LlmCallCompleted" ? { ...e, ...cents(10 ** answers.indexOf(e.seq)) } : e;
+    });
+    expect(replay(header, null, task.input, edited)).toMatchObject({
+      price: { modelCalls: 2, usd: 1.1, simulated: false },
+    });
   });
 
   test("is seen in the parts of the writer that asked, not of the newest", () => {

@@ -16,6 +16,7 @@ const asked = (call: string, more: Partial<ApprovalJson> = {}): ApprovalJson => 
   taskId: "w0t0",
   tool: "refund",
   args: { order: "A-1", cents: 900 },
+  reason: "approval",
   requestedAt: "2026-01-01T11:58:00Z",
   expiresAt: null,
   decided: null,
@@ -38,6 +39,17 @@ describe("what a run waits for", () => {
       "  ◌ refund waits for approval  asked 2 min ago · denied in 2 h 0 min · call c1",
       "      order  A-1",
       "      cents  900",
+      "  toren jobs approve 01980f2e   toren jobs deny 01980f2e",
+    ]);
+  });
+
+  test("a call whose worker died: what allowing and denying it mean", () => {
+    const approvals = [asked("c1", { reason: "unknownOutcome" })];
+    expect(waitLines(run({ approvals }), style, NOW)).toEqual([
+      "  ◌ refund may have taken effect: run it again?  asked 2 min ago · call c1",
+      "      order  A-1",
+      "      cents  900",
+      "      It had begun when its worker died. Allowed, it is made again; denied, the model is told that nobody knows.",
       "  toren jobs approve 01980f2e   toren jobs deny 01980f2e",
     ]);
   });
