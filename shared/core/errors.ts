@@ -58,6 +58,8 @@ export const ERRORS = {
   "agent.not_registered": entry("invocation"),
   "queue.unavailable": entry("invocation", true),
   "secret.unavailable": entry("invocation", true),
+  "secret.unusable": entry("invocation"),
+  "files.unavailable": entry("invocation", true),
   "environment.incomplete": entry("invocation"),
   // a client's request, or what an author wrote
   "request.invalid": entry("request"),

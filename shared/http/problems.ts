@@ -32,6 +32,8 @@ export const STATUS = {
   "database.unavailable": 503,
   "queue.unavailable": 503,
   "secret.unavailable": 503,
+  "secret.unusable": 503,
+  "files.unavailable": 503,
   "database.unsafe": 503,
   "schema.newer": 503,
   "schema.older": 503,

@@ -4,7 +4,7 @@
 export type SecretValues = Readonly<Record<string, string>>;
 
 export interface Secrets {
-  /** Kept for a while. @throws TorenError `secret.unavailable`, which names what is missing. */
+  /** Kept for a while. @throws TorenError `secret.unavailable` when another try may help, else `secret.unusable`, which says what is wrong with it. */
   read(): Promise<SecretValues>;
   /**
    * Somebody refused a key that `read` gave in `refused`: what is there now, if that is something else; read anew at most once in some seconds. Null:

@@ -23,9 +23,12 @@ SELECT h.status, h.generation, t.head_seq, t.inbox_seq, t.lease_epoch AS epoch, 
        floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now
 FROM held h LEFT JOIN taken t ON true
 `,
+  "add-api-key": `
+INSERT INTO toren_control.api_keys (key_hash, name) VALUES ($1::text, $2::text) ON CONFLICT DO NOTHING
+`,
   "add-file": `
-INSERT INTO toren_control.files (id, name, media_type, bytes, content, pages, page_text)
-VALUES ($1::text, $2::text, $3::text, octet_length($4::bytea), $4::bytea, $5::int, $6::text) ON CONFLICT (id) DO NOTHING
+INSERT INTO toren_control.files (id, name, media_type, bytes, content, object_key, pages, page_text)
+VALUES ($1::text, $2::text, $3::text, $4::int, $5::bytea, $6::text, $7::int, $8::text) ON CONFLICT (id) DO NOTHING
 `,
   "append-full": `
 WITH want AS MATERIALIZED (
@@ -304,6 +307,9 @@ RETURNING s.run_id, s.stream_id, s.attempts, s.solo_attempts, NOT (s.status = 'r
   "find-agent": `
 SELECT agent FROM toren_control.run_index WHERE run_id = $1::uuid
 `,
+  "find-api-key": `
+SELECT name FROM toren_control.api_keys WHERE key_hash = $1::text
+`,
   "find-file-use": `
 SELECT f.run_id FROM :agent.run_files f JOIN :agent.runs r ON r.run_id = f.run_id WHERE f.file_id = $1::text AND r.ended_at IS NULL LIMIT 1
 `,
@@ -313,6 +319,9 @@ SELECT max(generation) AS generation FROM toren_control.deployments WHERE agent 
   "find-run": `
 SELECT run_id, request_digest FROM :agent.runs WHERE idempotency_key = $2::text OR run_id = $1::uuid
 ORDER BY (idempotency_key IS NOT DISTINCT FROM $2::text) DESC LIMIT 1
+`,
+  "find-soon": `
+SELECT EXISTS (SELECT FROM :agent.streams WHERE wake_at <= statement_timestamp() + $1::int * interval '1 ms') AS soon
 `,
   "hold-file": `
 SELECT id FROM toren_control.files WHERE id = $1::text FOR UPDATE
@@ -368,6 +377,9 @@ ORDER BY t.ordinal
   "list-files": `
 SELECT f.id, f.name, f.media_type, f.bytes, f.pages FROM unnest($1::text[]) WITH ORDINALITY AS w(id, ord) JOIN toren_control.files f ON f.id = w.id ORDER BY w.ord
 `,
+  "list-generations": `
+SELECT agent, generation FROM toren_control.agents ORDER BY agent
+`,
   "list-open-tasks": `
 SELECT substr(stream_id, 6) AS task_id, wait FROM :agent.streams
 WHERE run_id = $1::uuid AND stream_id > 'run' AND status <> 'ended' ORDER BY stream_id
@@ -398,6 +410,9 @@ FROM :agent.events b JOIN :agent.events d ON d.run_id = b.run_id AND d.stream_id
 WHERE b.run_id = $1::uuid AND b.stream_id = ANY (SELECT 'task:' || x FROM unnest($2::text[]) x)
   AND b.type = 'ToolCallStarted' AND b.payload ->> 'effects' = 'external' AND b.payload ->> 'idempotency' = 'none'
 ORDER BY 1, 2
+`,
+  "note-pass": `
+UPDATE toren_control.pulse SET passed_at = clock_timestamp()
 `,
   "notify-hints": `
 SELECT pg_notify($1::text, w.payload) FROM (SELECT set_config('synchronous_commit', 'off', true)) relaxed, unnest($2::text[]) AS w(payload)
@@ -619,7 +634,7 @@ FROM :agent.streams s LEFT JOIN :agent.inbox i ON i.run_id = s.run_id AND i.stre
 WHERE s.run_id = $1::uuid AND s.stream_id = $2::text
 `,
   "read-file": `
-SELECT content FROM toren_control.files WHERE id = $1::text
+SELECT content, object_key FROM toren_control.files WHERE id = $1::text
 `,
   "read-inbox": `
 SELECT seq, key, payload FROM :agent.inbox WHERE run_id = $1::uuid AND stream_id = $2::text AND seq > $3::bigint ORDER BY seq LIMIT $4::int
@@ -696,7 +711,7 @@ FROM (SELECT set_config('synchronous_commit', 'off', true) AS was) relaxed
 WHERE m.id = $1::bigint AND m.receipt = $2::uuid AND m.dead_at IS NULL AND relaxed.was IS NOT NULL
 `,
   "remove-file": `
-DELETE FROM toren_control.files WHERE id = $1::text
+DELETE FROM toren_control.files WHERE id = $1::text RETURNING object_key
 `,
   "renew-places": `
 WITH held AS MATERIALIZED (
@@ -726,6 +741,9 @@ WITH want AS MATERIALIZED (
 SELECT w.ord, r.inbox_seq, EXISTS (SELECT FROM mine m WHERE m.ord = w.ord) AS mine, floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now
 FROM want w LEFT JOIN renewed r ON r.ord = w.ord
 `,
+  "rest-pulse": `
+UPDATE toren_control.pulse SET next_at = '-infinity' WHERE beat = $1::bigint AND next_at > '-infinity' RETURNING beat
+`,
   "send-hints": `
 INSERT INTO toren_control.queue_messages AS m (queue, body, dedupe_key, visible_at)
 SELECT w.queue, w.body::jsonb, w.dedupe_key, clock_timestamp() + w.delay_ms * interval '1 ms'
@@ -734,6 +752,10 @@ FROM (SELECT set_config('synchronous_commit', 'off', true)) relaxed,
 ORDER BY w.queue, w.dedupe_key
 ON CONFLICT (queue, dedupe_key) WHERE dedupe_key IS NOT NULL AND receipt IS NULL AND dead_at IS NULL
 DO UPDATE SET visible_at = EXCLUDED.visible_at WHERE EXCLUDED.visible_at < m.visible_at
+`,
+  "start-pulse": `
+UPDATE toren_control.pulse SET beat = beat + 1, next_at = clock_timestamp() + $1::int * interval '1 ms'
+WHERE next_at < clock_timestamp() - $2::int * interval '1 ms' RETURNING beat
 `,
   "write-blobs": `
 INSERT INTO :agent.blobs (run_id, hash, bytes, content) SELECT * FROM unnest($1::uuid[], $2::text[], $3::int[], $4::jsonb[]) ON CONFLICT DO NOTHING
@@ -829,6 +851,25 @@ CREATE TABLE toren_control.gate_entries (
 CREATE INDEX gate_entries_ends ON toren_control.gate_entries (key, until);
 CREATE INDEX gate_entries_queue ON toren_control.gate_entries (key, since, run_id, stream_id) WHERE NOT inside;
 CREATE INDEX gate_entries_places ON toren_control.gate_entries (run_id, stream_id) WHERE inside;
+`,
+    "0003_pulse": `
+CREATE TABLE toren_control.pulse (
+  one boolean PRIMARY KEY DEFAULT true CHECK (one),
+  beat bigint NOT NULL DEFAULT 0,
+  next_at timestamptz NOT NULL DEFAULT '-infinity',
+  passed_at timestamptz
+);
+INSERT INTO toren_control.pulse DEFAULT VALUES;
+`,
+    "0004_keys_and_objects": `
+CREATE TABLE toren_control.api_keys (
+  key_hash text PRIMARY KEY,
+  name text NOT NULL,
+  created_at timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+ALTER TABLE toren_control.files ALTER COLUMN content DROP NOT NULL;
+ALTER TABLE toren_control.files ADD COLUMN object_key text;
+ALTER TABLE toren_control.files ADD CONSTRAINT files_content_somewhere CHECK ((content IS NULL) = (object_key IS NOT NULL));
 `,
   },
   agent: {

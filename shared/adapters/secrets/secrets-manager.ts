@@ -54,20 +54,23 @@ export function createSecretsManagerSecrets({ arn, now = Date.now }: SecretsMana
 const same = (a: SecretValues, b: SecretValues): boolean =>
   JSON.stringify(Object.entries(a).sort()) === JSON.stringify(Object.entries(b).sort());
 
-/** The text of a secret. @throws TorenError `secret.unavailable` that names it. */
+/** The text of a secret. @throws TorenError `secret.unavailable`, `secret.unusable`; both name it. */
 export async function readSecret(arn: string): Promise<string> {
   const { SecretsManagerClient, GetSecretValueCommand } = await import("@aws-sdk/client-secrets-manager");
   const client = new SecretsManagerClient({});
   try {
     const { SecretString } = await client.send(new GetSecretValueCommand({ SecretId: arn }));
-    if (SecretString === undefined) throw new Error("it holds no text");
-    return SecretString;
+    return SecretString ?? "";
   } catch (e) {
-    throw new TorenError("secret.unavailable", `The secret ${arn} can't be read: ${messageOf(e)}`, { cause: e });
+    const code = OURS.test((e as Error).name) ? "secret.unusable" : "secret.unavailable";
+    throw new TorenError(code, `The secret ${arn} can't be read: ${messageOf(e)}`, { cause: e });
   } finally {
     client.destroy();
   }
 }
+
+/** What no other try mends: it isn't there, isn't ours to read, or is about to be deleted. */
+const OURS = /ResourceNotFound|AccessDenied|InvalidRequest|InvalidParameter|DecryptionFailure/;
 
 export async function writeSecret(arn: string, text: string): Promise<void> {
   const { SecretsManagerClient, PutSecretValueCommand } = await import("@aws-sdk/client-secrets-manager");
@@ -88,9 +91,9 @@ function parsed(arn: string, text: string): SecretValues {
   try {
     json = JSON.parse(text);
   } catch {
-    throw new TorenError("secret.unavailable", say);
+    throw new TorenError("secret.unusable", say);
   }
   const checked = values.safeParse(json);
-  if (!checked.success) throw new TorenError("secret.unavailable", say);
+  if (!checked.success) throw new TorenError("secret.unusable", say);
   return checked.data;
 }

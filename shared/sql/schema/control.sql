@@ -106,7 +106,7 @@ CREATE INDEX gate_entries_places ON toren_control.gate_entries (run_id, stream_i
 -- One row: the guardian's pulse on AWS. While anything is due soon, each beat's message has the next one sent; a message whose beat isn't the row's is a
 -- double. A pulse that is late was lost, and one that rests is at -infinity: whoever looks may start it again.
 CREATE TABLE toren_control.pulse (
-  only boolean PRIMARY KEY DEFAULT true CHECK (only),
+  one boolean PRIMARY KEY DEFAULT true CHECK (one),
   beat bigint NOT NULL DEFAULT 0,
   next_at timestamptz NOT NULL DEFAULT '-infinity',
   passed_at timestamptz                             -- the end of the guardian's last pass: for people and alarms

@@ -69,7 +69,7 @@ describe("secrets in Secrets Manager", () => {
     const arn = await create(text);
     const failure = createSecretsManagerSecrets({ arn }).read();
     await expect(failure).rejects.toMatchObject({
-      code: "secret.unavailable",
+      code: "secret.unusable",
       message: expect.stringContaining(`${arn} is not a JSON object of strings`),
     });
     await expect(failure).rejects.toMatchObject({ message: expect.not.stringContaining("sk-secret") });
@@ -78,7 +78,7 @@ describe("secrets in Secrets Manager", () => {
   test("that don't exist are named", async () => {
     const arn = "arn:aws:secretsmanager:us-east-1:000000000000:secret:nowhere-AbCdEf";
     await expect(createSecretsManagerSecrets({ arn }).read()).rejects.toMatchObject({
-      code: "secret.unavailable",
+      code: "secret.unusable",
       message: expect.stringContaining(arn),
     });
   });

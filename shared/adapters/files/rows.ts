@@ -1,0 +1,158 @@
+// Files in a table, the large ones' content in an object store where there is one. Shared by the twins postgres.ts and s3.ts.
+import { createHash } from "node:crypto";
+import type { PoolClient } from "pg";
+import { TorenError } from "../../core/errors.ts";
+import { fromStored, toStored } from "../../core/json.ts";
+import { FILE_MAX_BYTES } from "../../core/limits.ts";
+import { joinPages } from "../../core/text-files.ts";
+import type { Database } from "../../ports/database.ts";
+import type { FileInfo, Files, NewFile, Removed } from "../../ports/files.ts";
+import { QUERIES } from "../../sql/queries.ts";
+import { repeatedOnce } from "../database/failures.ts";
+import { decodeCursor, encodeCursor } from "./cursor.ts";
+
+interface Row {
+  readonly id: string;
+  readonly name: string;
+  readonly media_type: string;
+  readonly bytes: number;
+  readonly pages: number | null;
+}
+interface ListedRow extends Row {
+  readonly place: string;
+  readonly created_at: number;
+}
+
+/** Where content lies that is too large for a row. Keys are made of the content, so an object never changes. */
+export interface ObjectStore {
+  /** Content of more bytes than this goes there. */
+  readonly aboveBytes: number;
+  /** Idempotent; durable when it resolves. */
+  put(key: string, content: Uint8Array): Promise<void>;
+  /** Null: no such object. */
+  get(key: string): Promise<Uint8Array | null>;
+  /** Idempotent. */
+  remove(key: string): Promise<void>;
+}
+
+export function createFileRows(database: Database, objects: ObjectStore | null): Files {
+  const { pool } = database;
+  const list = async (ids: readonly string[]): Promise<FileInfo[]> => {
+    const { rows } = await repeatedOnce(() => pool.query<Row>(QUERIES["list-files"], [ids]));
+    return rows.map(infoOf);
+  };
+  return {
+    list,
+    add: async (file) => {
+      const { values, object } = addValues(file, objects);
+      if (object !== null) await objects?.put(object.key, file.content); // first: a row never names what isn't there
+      await repeatedOnce(() => pool.query(QUERIES["add-file"], values));
+      const [info] = await list([values[0]]); // the media type of whoever was first
+      if (info === undefined) throw new TorenError("file.unknown", `The file "${file.name}" was removed as it came.`);
+      return info;
+    },
+    page: async ({ limit, before }) => {
+      const cursor = before === undefined ? null : decodeCursor(before);
+      const values = [cursor?.place ?? null, cursor?.id ?? null, limit + 1];
+      const { rows } = await repeatedOnce(() => pool.query<ListedRow>(QUERIES["list-all-files"], values));
+      const shown = rows.slice(0, limit);
+      const last = shown.at(-1);
+      return {
+        files: shown.map((row) => ({ ...infoOf(row), createdAt: row.created_at })),
+        next: rows.length > limit && last !== undefined ? encodeCursor(last) : null,
+      };
+    },
+    content: async (id) => {
+      const { rows } = await repeatedOnce(() => pool.query<BodyRow>(QUERIES["read-file"], [id]));
+      return rows[0] === undefined ? null : (rows[0].content ?? (await fromStore(objects, rows[0].object_key)));
+    },
+    pageText: async (id) => {
+      const query = () => pool.query<{ page_text: string | null }>(QUERIES["read-page-text"], [id]);
+      return (await repeatedOnce(query)).rows[0]?.page_text ?? null;
+    },
+    remove: async (id) => {
+      const { key, ...removed } = await repeatedOnce(() => inTransaction(database, (client) => remove(client, id)));
+      // What is left there when this fails is what nobody can read; the bucket's owner may clear it.
+      if (key !== null) await objects?.remove(key).catch(() => {});
+      return removed;
+    },
+  };
+}
+
+interface BodyRow {
+  readonly content: Buffer | null;
+  readonly object_key: string | null;
+}
+
+async function fromStore(objects: ObjectStore | null, key: string | null): Promise<Uint8Array | null> {
+  if (key === null) return null;
+  if (objects !== null) return await objects.get(key);
+  throw new TorenError("file.unreadable", "The file's content lies in an object store that this process doesn't use.");
+}
+
+interface Added {
+  readonly values: [id: string, ...rest: unknown[]];
+  readonly object: { readonly key: string } | null;
+}
+
+function addValues({ name, mediaType, content, pageTexts }: NewFile, objects: ObjectStore | null): Added {
+  if (content.byteLength > FILE_MAX_BYTES) {
+    const message = `The file "${name}" has ${content.byteLength} bytes; ${FILE_MAX_BYTES} is the most.`;
+    throw new TorenError("request.too_large", message);
+  }
+  const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength);
+  const read = pageTexts === undefined ? [null, null] : [pageTexts.length, joinPages(pageTexts)];
+  const id = fileId(name, content);
+  const object = objects !== null && bytes.byteLength > objects.aboveBytes ? { key: `files/${id}` } : null;
+  const body = object === null ? [bytes, null] : [null, object.key];
+  return { object, values: [id, toStored(name), toStored(mediaType), bytes.byteLength, ...body, ...read] };
+}
+
+const infoOf = ({ id, name, media_type, bytes, pages }: Row): FileInfo => ({
+  id,
+  name: text(name),
+  mediaType: text(media_type),
+  bytes,
+  pages,
+});
+
+/** Statements, not one: a run can be in any agent's schema, and what is asked after the lock must see what was committed before it. */
+async function remove(client: PoolClient, id: string): Promise<Removed & { readonly key: string | null }> {
+  const held = await client.query(QUERIES["hold-file"], [id]);
+  if (held.rowCount === 0) return { type: "unknown", key: null };
+  const { rows: agents } = await client.query<{ agent: string }>(QUERIES["list-agents"]);
+  for (const { agent } of agents) {
+    const query = QUERIES["find-file-use"].replaceAll(":agent", `agent_${agent}`); // a name that the table's CHECK let in
+    const [use] = (await client.query<{ run_id: string }>(query, [id])).rows;
+    if (use !== undefined) return { type: "attached", agent, runId: use.run_id, key: null };
+  }
+  const { rows: removed } = await client.query<{ object_key: string | null }>(QUERIES["remove-file"], [id]);
+  return { type: "removed", key: removed[0]?.object_key ?? null };
+}
+
+async function inTransaction<T>({ pool }: Database, work: (client: PoolClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  const ignore = (): void => {}; // a lost connection fails its statement; without a listener it would end the process too
+  client.on("error", ignore);
+  let broken = true;
+  try {
+    await client.query("BEGIN");
+    const value = await work(client);
+    await client.query("COMMIT");
+    broken = false;
+    return value;
+  } finally {
+    client.off("error", ignore);
+    client.release(broken); // a connection that failed is dropped, and its transaction with it
+  }
+}
+
+/** Names may hold what Postgres' text can't (`\u0000`); the log's reversible escape covers them. */
+const text = (stored: string): string => String(fromStored(stored));
+
+/** Length-prefixed, so that no name and content run into another pair. */
+function fileId(name: string, content: Uint8Array): string {
+  const label = Buffer.from(JSON.stringify(name), "utf8"); // lone surrogates stay apart from one another, as escapes
+  const hash = createHash("sha256").update(`${label.length}:`).update(label).update(content);
+  return `file_${hash.digest("hex").slice(0, 32)}`;
+}
