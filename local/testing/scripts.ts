@@ -98,9 +98,9 @@ function scripted(role: string, script: Script | undefined, problems: string[]):
       ofTheDead = given.filter(({ turn }) => typeof turn === "string" || !("status" in turn));
     },
     model: {
-      ask: async (request, signal) => {
+      ask: async (request, signal, context) => {
         try {
-          return await ledger.ask(request, signal);
+          return await ledger.ask(request, signal, context);
         } catch (thrown) {
           const message = `${messageOf(thrown)}. It was asked: ${shown(newest(request))}`;
           problems.push(message);

@@ -129,7 +129,8 @@ function depsOf(options: WorkerOptions, fate: Fate): EngineDeps {
 }
 
 const mortalModel = (model: Model, fate: Fate): Model => ({
-  ask: (request, signal) => (fate.dead ? new Promise(() => {}) : model.ask(request, signal)),
+  ...model,
+  ask: (request, signal, context) => (fate.dead ? new Promise(() => {}) : model.ask(request, signal, context)),
 });
 
 /** Null when the worker died meanwhile: its promises never settle. */

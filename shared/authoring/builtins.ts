@@ -16,7 +16,9 @@ import {
   SEARCH_RESULTS_MAX,
   SEARCH_TURN_CHARS,
 } from "../core/limits.ts";
+import { SEEN_IMAGES } from "../core/messages.ts";
 import { linesOf, pagesOf, sliceText } from "../core/text-files.ts";
+import { toolParts } from "../core/tool-parts.ts";
 import type { ToolContext, ToolDefinition } from "../ports/agents.ts";
 import type { FileInfo } from "../ports/files.ts";
 import { type Hit, parseQuery, Search } from "./search.ts";
@@ -76,7 +78,8 @@ const searchFiles = defineTool({
 const readFile = defineTool({
   ...reading,
   description:
-    "Reads lines of an attached text file, or pages of an attached PDF. The result names the file and the page or lines shown; each line follows as `number: text`.",
+    "Reads lines of an attached text file, or pages of an attached PDF. The result names the file and the page or lines shown; each line follows as `number: text`. " +
+    "Of an image, the image itself.",
   input: z.object({
     file: z.string().describe("The file's name or id, as list_files gives it."),
     page: z.int().min(1).optional().describe("Of a PDF: the first page to read. Default 1."),
@@ -107,8 +110,13 @@ const readFile = defineTool({
     const info = findFile(await ctx.files.list(), file);
     if (info.pages === null && (page !== undefined || pages !== undefined))
       throw new Error(`${info.name} has no pages: leave out page and pages, and use fromLine`);
-    const parts = await partsOf(ctx, info);
     const { name } = info;
+    if (SEEN_IMAGES.has(info.mediaType))
+      return toolParts([
+        { type: "text", text: `${name}, ${info.mediaType}` },
+        { type: "image", fileId: info.id },
+      ]);
+    const parts = await partsOf(ctx, info);
     return info.pages === null
       ? readLines(name, parts[0]?.lines ?? [], range)
       : readPages(name, parts, page ?? 1, pages ?? 1, range);

@@ -2,6 +2,7 @@
 
 export { TorenError } from "../core/errors.ts";
 export type { Json } from "../core/json.ts";
+export { type Part, type ToolParts, toolParts } from "../core/tool-parts.ts";
 export {
   type StepOptions,
   TaskFailed,

@@ -5,6 +5,7 @@ import { type Effects, effects, type Idempotency, idempotency } from "../core/ev
 import { describeIssues, issueWords } from "../core/issue-words.ts";
 import type { Json } from "../core/json.ts";
 import { TOOL_ATTEMPTS_MAX, TOOL_BACKOFF_MAX_MS, TOOL_TIMEOUT_MAX_MS, TOOL_TIMEOUT_MS } from "../core/limits.ts";
+import type { ToolParts } from "../core/tool-parts.ts";
 import type { ToolContext, ToolDefinition } from "../ports/agents.ts";
 import { inputSchemaOf } from "./input-schema.ts";
 
@@ -13,8 +14,8 @@ const TOOL = Symbol.for("toren.tool");
 
 export const NAME_OF_TOOL = /^[a-zA-Z0-9_-]{1,64}$/;
 
-/** What a handler returns: any JSON value. A text reaches the model as it is, everything else as JSON text. */
-export type ToolOutput = Json;
+/** What a handler returns: any JSON value, or `toolParts`. A text reaches the model as it is, every other value as JSON text. */
+export type ToolOutput = Json | ToolParts;
 export type ToolCtx = ToolContext;
 
 export interface ToolOptions<S extends z.ZodObject> {

@@ -31,6 +31,8 @@ export const mediaPart = z.strictObject({
   name: z.string(),
 });
 export type MediaPart = z.infer<typeof mediaPart>;
+/** Kinds of image that every provider takes. */
+export const SEEN_IMAGES: ReadonlySet<string> = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
 
 export interface ToolResultPart {
   readonly type: "toolResult";

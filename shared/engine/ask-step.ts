@@ -7,6 +7,7 @@ import type { ModelResponse } from "../core/messages.ts";
 import { normalise } from "../core/task/history.ts";
 import { isCapped, NOTHING, overBudget } from "../core/task/ledger.ts";
 import type { Ask } from "../core/task/loop.ts";
+import type { AskContext } from "../ports/model.ts";
 import type { Purse } from "../ports/store.ts";
 import type { Worked } from "./deps.ts";
 import { mustHandOver } from "./hand-over.ts";
@@ -20,9 +21,10 @@ export async function askStep(work: TaskWork, ask: Ask): Promise<Worked | null> 
   if (state.retryAt !== null && state.retryAt > writer.lease.now)
     return await parkStream(work, "retry", { at: state.retryAt, now: writer.lease.now }); // nudged too early
   for (let tries = 1; ; tries++) {
-    const kept = await begin(work, ask);
+    const reattach = state.asking?.digest === ask.digest ? state.accepted : null;
+    const kept = reattach === null ? await begin(work, ask) : null;
     if (kept !== null) return kept;
-    const asked = await askModel(deps, ask.request, writer.interrupt);
+    const asked = await askModel(deps, ask.request, writer.interrupt, contextOf(work, ask, reattach));
     if (asked.type === "interrupted") return null;
     if (asked.type === "answered") return answered(work, ask, asked.response);
     const { error, retryable } = asked.failure;
@@ -45,6 +47,16 @@ export async function askStep(work: TaskWork, ask: Ask): Promise<Worked | null> 
     if (writer.interrupt.aborted || mustHandOver(work)) return null;
   }
 }
+
+/** What a provider's adapter may need of the world while it asks. */
+const contextOf = ({ deps, record, writer }: TaskWork, { stepId }: Ask, reattach: string | null): AskContext => ({
+  media: (fileId) => deps.files.content(fileId),
+  onAccepted: async (ref) => {
+    record({ type: "LlmCallAccepted", stepId, ref });
+    await writer.flush();
+  },
+  ...(reattach === null ? {} : { reattach }),
+});
 
 /** Durable before it begins (I4), and within the run's budget. Not null: it isn't begun. */
 async function begin(work: TaskWork, ask: Ask): Promise<Worked | null> {

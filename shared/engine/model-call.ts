@@ -11,7 +11,7 @@ import {
 } from "../core/limits.ts";
 import type { ModelRequest, ModelResponse } from "../core/messages.ts";
 import { modelResponse } from "../core/messages.ts";
-import type { Model, ModelAnswer, ModelFailure } from "../ports/model.ts";
+import type { AskContext, Model, ModelAnswer, ModelFailure } from "../ports/model.ts";
 import type { EngineDeps } from "./deps.ts";
 import { linkedTo } from "./linked-signal.ts";
 
@@ -21,10 +21,15 @@ export type Asked =
   /** The writer was interrupted: the answer, if one is under way, is nobody's any more. */
   | { readonly type: "interrupted" };
 
-export async function askModel(deps: EngineDeps, request: ModelRequest, interrupt: AbortSignal): Promise<Asked> {
+export async function askModel(
+  deps: EngineDeps,
+  request: ModelRequest,
+  interrupt: AbortSignal,
+  context: AskContext,
+): Promise<Asked> {
   const resolved = await deps.models.resolve(request.model);
   if (!resolved.ok) return { type: "failed", failure: { error: resolved.error, retryable: false } };
-  const { answer, late } = await askInTime(resolved.model, request, interrupt);
+  const { answer, late } = await askInTime(resolved.model, request, interrupt, context);
   if (answer.ok) return recordable(answer.response);
   if (interrupt.aborted) return { type: "interrupted" };
   if (!late) return { type: "failed", failure: answer.failure };
@@ -36,6 +41,7 @@ async function askInTime(
   model: Model,
   request: ModelRequest,
   interrupt: AbortSignal,
+  context: AskContext,
 ): Promise<{ readonly answer: ModelAnswer; readonly late: boolean }> {
   const call = linkedTo(interrupt);
   let late = false;
@@ -45,7 +51,7 @@ async function askInTime(
   }, MODEL_TIMEOUT_MS);
   timer.unref();
   try {
-    const answer = await Promise.race([model.ask(request, call.signal), stopped(call.signal)]); // an adapter may not listen
+    const answer = await Promise.race([model.ask(request, call.signal, context), stopped(call.signal)]); // an adapter may not listen
     return { answer, late };
   } finally {
     clearTimeout(timer);

@@ -3,7 +3,10 @@
 import { messageOf } from "../core/errors.ts";
 import { type Json, jsonBytes, NotJson, toJson } from "../core/json.ts";
 import { PAYLOAD_MAX_BYTES, TOOL_BACKOFF_MAX_MS } from "../core/limits.ts";
+import type { MediaPart } from "../core/messages.ts";
+import { SEEN_IMAGES } from "../core/messages.ts";
 import { badArguments, resultTooLarge, toolFailed, toolTimedOut } from "../core/task/texts.ts";
+import { isToolParts, partsOf, type ToolParts } from "../core/tool-parts.ts";
 import { asAuthorsCode } from "../core/workflow/window.ts";
 import type { ToolContext, ToolDefinition } from "../ports/agents.ts";
 import { authorsSignal } from "./authors-signal.ts";
@@ -13,6 +16,8 @@ import { linkedTo } from "./linked-signal.ts";
 export interface ToolResult {
   readonly result: Json;
   readonly isError: boolean;
+  /** Files of the run that the model looks at; left out when none. */
+  readonly media?: MediaPart[];
 }
 
 /** `again`: another try may end otherwise. A result that can't be kept would only repeat the effect (c12). */
@@ -37,7 +42,8 @@ export async function callTool(
   for (let attempt = 1; ; attempt++) {
     const tried = await runOnce(deps, tool, parsed.args, ctx, interrupt);
     if (tried === null) return null;
-    if (!tried.again || attempt >= tool.retry.attempts) return { result: tried.result, isError: tried.isError };
+    const { again, ...result } = tried;
+    if (!again || attempt >= tool.retry.attempts) return result;
     await deps.sleep(Math.min(TOOL_BACKOFF_MAX_MS, tool.retry.backoffMs * 2 ** (attempt - 1)), interrupt);
     if (interrupt.aborted) return null;
   }
@@ -53,7 +59,10 @@ async function runOnce(
   const over = linkedTo(interrupt);
   const what = `tool ${tool.name} of task ${ctx.taskId}, run ${ctx.runId}`;
   const signal = authorsSignal(what, over.signal);
-  const running = asAuthorsCode(what, async () => recordable(await tool.handler(args, { ...ctx, signal })));
+  const running = asAuthorsCode(what, async () => {
+    const value = await tool.handler(args, { ...ctx, signal });
+    return isToolParts(value) ? await shown(value, ctx.files) : recordable(value);
+  });
   const timedOut = deps
     .sleep(tool.timeoutMs, over.signal)
     .then(() => (interrupt.aborted ? null : error(toolTimedOut(tool.timeoutMs), true)));
@@ -67,6 +76,30 @@ async function runOnce(
     running.catch(() => {});
   }
 }
+
+/** Only what is attached to the run, and is what the author says it is. */
+async function shown(value: ToolParts, files: ToolContext["files"]): Promise<Tried> {
+  const { parts, isError } = partsOf(value);
+  const text = recordable(parts.flatMap((p) => (p.type === "text" ? [p.text] : [])).join("\n"));
+  if (text.isError) return text;
+  const attached = parts.some((p) => p.type !== "text") ? await files.list() : [];
+  const media: MediaPart[] = [];
+  for (const part of parts) {
+    if (part.type === "text") continue;
+    const file = attached.find((f) => f.id === part.fileId);
+    if (file === undefined) return error(toolFailed(`no file ${part.fileId} is attached to this run`), false);
+    const { mediaType, name } = file;
+    if (kindOf(mediaType) !== part.type)
+      return error(toolFailed(`${name} is ${mediaType}, which can't be shown as ${part.type}`), false);
+    media.push({ type: "media", kind: part.type, fileId: part.fileId, mediaType, name });
+  }
+  return { ...text, isError, ...(media.length === 0 ? {} : { media }) };
+}
+
+const kindOf = (mediaType: string): "image" | "pdf" | null => {
+  if (mediaType === "application/pdf") return "pdf";
+  return SEEN_IMAGES.has(mediaType) ? "image" : null;
+};
 
 function recordable(value: unknown): Tried {
   let result: Json;

@@ -205,7 +205,7 @@ test("I6: names, descriptions and schemas are a contract: a change here cuts the
   ]);
   expect(Object.fromEntries(seen)).toEqual({
     list_files: "d1:wLd8Dyg9Vg59ffT8W1ahZ23kedFSdBxbBRi6-dd_weA",
-    read_file: "d1:kRCNJVErjI5QSr61yEUwSg0ACMHrDgI-xmtnSntiqp4",
+    read_file: "d1:257FQJMEU5oA96YKQcdlM0_QvxVqy3sTK4eKXDH7QmU",
     search_files: "d1:ghzoyPut-UYNMQZVBZc54Ct2Ohd6FvEqH37cVJMv8NI",
   });
 });

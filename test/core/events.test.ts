@@ -56,6 +56,7 @@ const TASK: Record<string, object> = {
     cost: { usd: 0.1, simulated: false },
   },
   LlmCallFailed: { stepId: "s0", error, retryAt: 1 },
+  LlmCallAccepted: { stepId: "s0", ref: "resp_1" },
   ToolResultsElided: { toolUseIds: ["a"] },
   ContextCompacted: { folded: 3, summary: "s" },
   ApprovalRequested: { ...call, tool: "t", args: null, key: "k", expiresAt: 1 },

@@ -15,6 +15,7 @@ import { type Asked, askModel, backoffMs } from "../../shared/engine/model-call.
 import type { Model, ModelFailure } from "../../shared/ports/model.ts";
 import { chatServer } from "../adapters/model/chat-server.ts";
 
+const NO_CONTEXT = { media: async () => null };
 const request: ModelRequest = {
   model: "mock/script",
   system: "",
@@ -29,7 +30,7 @@ const usage = { input: 1, cacheRead: 0, cacheWrite: 0, output: 1, reasoning: 0 }
 /** askModel needs nothing of the engine but its models. */
 const ask = (model: Model | null, interrupt = never, of: Partial<ModelRequest> = {}): Promise<Asked> => {
   const models = createModels({ env: {}, scripted: model === null ? {} : { "mock/script": model } });
-  return askModel({ models } as EngineDeps, { ...request, ...of }, interrupt);
+  return askModel({ models } as EngineDeps, { ...request, ...of }, interrupt, NO_CONTEXT);
 };
 const answering = (response: object): Promise<Asked> =>
   ask(createScriptedModel(() => ({ response: response as ModelResponse })));
@@ -113,7 +114,7 @@ describe("askModel", () => {
       server.reply = { fault: "never" };
       const models = createModels({ env: { OPENAI_BASE_URL: server.baseURL } });
       const stop = new AbortController();
-      const asked = askModel({ models } as EngineDeps, { ...request, model: "openai/any" }, stop.signal);
+      const asked = askModel({ models } as EngineDeps, { ...request, model: "openai/any" }, stop.signal, NO_CONTEXT);
       for (let i = 0; i < 200 && server.requests.length === 0; i++) await new Promise((r) => setTimeout(r, 10));
       stop.abort();
       expect(await asked).toEqual({ type: "interrupted" });

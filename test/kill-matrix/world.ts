@@ -63,8 +63,8 @@ export function worldOf(scenario: Scenario): World {
     tries: 0,
     edited: false,
     model: {
-      ask: async (request, signal) => {
-        const answer = await scripted.ask(request, signal);
+      ask: async (request, signal, context) => {
+        const answer = await scripted.ask(request, signal, context);
         if (answer.ok) usages.set(digestOfRequest(request), answer.response.usage);
         return answer;
       },

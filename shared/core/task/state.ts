@@ -51,6 +51,8 @@ export interface TaskState {
   attempts: number;
   /** The question that the next answer belongs to. */
   asking: { readonly purpose: "step" | "summary"; readonly digest: string } | null;
+  /** Under which name the provider has accepted it; null: it hasn't, or can't. */
+  accepted: string | null;
   /** Answers about the conversation itself, by what was asked; cut ones too: the same question isn't paid twice (I5). */
   readonly summaries: Map<string, string>;
   /** How many of them there were. */
@@ -84,6 +86,7 @@ export function initialState(header: Header, check: OutputCheck | null, input: J
     retryAt: null,
     attempts: 0,
     asking: null,
+    accepted: null,
     summaries: new Map(),
     summaryCalls: 0,
     elided: new Set(),
@@ -107,6 +110,10 @@ export function apply(state: TaskState, event: TaskEvent, seq: number): void {
       return;
     case "LlmCallStarted": // the call may be under way: the phase stays `ask`
       state.asking = { purpose: event.purpose, digest: event.requestDigest };
+      state.accepted = null;
+      return;
+    case "LlmCallAccepted":
+      state.accepted = event.ref;
       return;
     case "LlmCallCompleted":
       state.failures = 0;
@@ -115,6 +122,7 @@ export function apply(state: TaskState, event: TaskEvent, seq: number): void {
       if (state.asking?.purpose === "summary") summarised(state, state.asking.digest, event.response);
       else answered(state, event.response, event.usage);
       state.asking = null;
+      state.accepted = null;
       return;
     case "ToolCallStarted": {
       const key = callKey(event.tool, event.args);
@@ -158,6 +166,7 @@ export function apply(state: TaskState, event: TaskEvent, seq: number): void {
       state.retryAt = event.retryAt ?? null;
       if (event.error.code === "context_exceeded") tooLong(state);
       state.asking = null;
+      state.accepted = null;
       return;
     case "ToolResultsElided":
       for (const id of event.toolUseIds) state.elided.add(id);

@@ -220,22 +220,13 @@ export function begin({ role: of, check, input }: Task): Writer {
   };
 }
 
-/** What of a state decides anything, in a form that can be compared. `usedIds` is apart: it remembers what was cut. */
-export const comparable = ({
-  history,
-  phase,
-  steps,
-  pauses,
-  usage: spent,
-  callCounts,
-  attempts,
-}: TaskState): unknown => ({
+/** What of a state decides anything, in a form that can be compared. `usedIds` and `attempts` are apart: they remember what was cut. */
+export const comparable = ({ history, phase, steps, pauses, usage: spent, callCounts }: TaskState): unknown => ({
   history,
   phase,
   steps,
   pauses,
   spent,
-  attempts,
   callCounts: [...callCounts].sort(),
 });
 
