@@ -168,7 +168,7 @@ describe("PDFs", () => {
     const messages = [user(...parts), assistant({ type: "text", text: "Well." }), user(...later)];
     await answered({ messages }, { context: context(files) });
     expect(sent().messages.map(({ content }) => labels(content))).toEqual([
-      ["2", "3"],
+      ["0", "1"],
       [],
       ["later 0", "later 1", "later 2"],
     ]);

@@ -49,13 +49,23 @@ export async function sendPieces(
   let sent = 0;
   for (const piece of pieces) {
     if (sent++ >= most || response.destroyed) break;
-    if (!response.write(piece)) await new Promise<void>((go) => response.once("drain", go).once("close", go));
+    if (!response.write(piece)) await drained(response);
   }
   if (fault?.fault === "cut") {
     await new Promise((go) => setTimeout(go, 20)); // what was written is on its way before the connection goes
     response.destroy();
   } else if (fault?.fault !== "stalls") response.end();
   return fault === null;
+}
+
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      response.off("drain", done).off("close", done);
+      resolve();
+    };
+    response.on("drain", done).on("close", done);
+  });
 }
 
 /** One fault after the other, then none. */

@@ -5,7 +5,7 @@ import type {
   ConverseStreamMetadataEvent,
   TokenUsage,
 } from "@aws-sdk/client-bedrock-runtime";
-import { canonical, type Json, toJson } from "../../../core/json.ts";
+import { canonical, toJson } from "../../../core/json.ts";
 import type { AssistantPart, ModelResponse, StopReason, ToolUsePart, Usage } from "../../../core/messages.ts";
 import { type Origin, opaque } from "./reasoning.ts";
 import { baseId } from "./traits.ts";
@@ -108,7 +108,7 @@ function wholeBlock(block: ContentBlock): AnswerBlock[] {
     return (block.citationsContent.content ?? []).map(({ text = "" }) => ({ type: "text", text }));
   if (block.toolUse !== undefined) {
     const { toolUseId = "", name = "", input } = block.toolUse;
-    return [{ type: "toolUse", id: toolUseId, name, input: canonical(toJson(input ?? {}) as Json) }];
+    return [{ type: "toolUse", id: toolUseId, name, input: canonical(toJson(input ?? {})) }];
   }
   if (block.reasoningContent === undefined) return [];
   const { reasoningText, redactedContent = new Uint8Array() } = block.reasoningContent;

@@ -58,10 +58,14 @@ const CREDENTIALS = new Set([
 ]);
 const DENIED = new Set(["AccessDeniedException", "AccessDenied", "NotAuthorized", "OptInRequired"]);
 
-/** As the models say it: Claude, Nova, Llama and others have words of their own. Limits of the answer alone are another matter. */
+/** As the models say it: Claude, Nova, Llama and others have words of their own. */
 const TOO_LONG =
-  /too long|too many (?:input )?tokens|context (?:window|length|limit)|(?:input|prompt|tokens?).{0,60}exceed|exceed.{0,60}(?:input|prompt) (?:tokens?|length)/i;
-const ABOUT_OUTPUT = /maximum tokens you requested|output tokens|max_?tokens(?!.*context)/i;
+  /too long|too many (?:input )?tokens|(?:input|prompt|tokens?).{0,60}exceed|exceed.{0,60}(?:input|prompt) (?:tokens?|length)/i;
+const CONTEXT = /context (?:window|length|limit)/i;
+/** A limit of the answer alone, which a shorter conversation doesn't mend. */
+const ABOUT_OUTPUT = /maximum tokens you requested|output tokens|max_?tokens/i;
+const isTooLong = (message: string): boolean =>
+  CONTEXT.test(message) || (TOO_LONG.test(message) && !ABOUT_OUTPUT.test(message));
 
 export function isRefusal(thrown: unknown): thrown is Error {
   return thrown instanceof Error && thrown.name === "ValidationException";
@@ -110,8 +114,7 @@ function unconnected(thrown: unknown, message: string, place: Place): ModelFailu
 }
 
 function refused(message: string, { modelId }: Place, status: number | undefined): ModelFailure {
-  if (status === 413 || (TOO_LONG.test(message) && !ABOUT_OUTPUT.test(message)))
-    return failure("context_exceeded", message, false);
+  if (status === 413 || isTooLong(message)) return failure("context_exceeded", message, false);
   if (/on-demand throughput/i.test(message))
     return failure(
       "model.bad_request",

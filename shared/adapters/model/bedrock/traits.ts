@@ -66,7 +66,7 @@ export function traitsOf(modelId: string): Traits {
   const id = baseId(modelId);
   if (id.startsWith("anthropic.claude")) return claude(claudeVersion(id), id);
   if (id.startsWith("amazon.nova")) return nova(id);
-  if (/^arn:/.test(id) || !id.includes(".")) return UNKNOWN;
+  if (id.startsWith("arn:") || !id.includes(".")) return UNKNOWN;
   return {
     ...UNKNOWN,
     family: "other",

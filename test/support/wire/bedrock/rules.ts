@@ -33,6 +33,16 @@ const firstOf = <T>(items: readonly T[], find: (item: T, i: number) => string | 
   return null;
 };
 
+const wellFormed: Rule = ({ body }) => {
+  let found: string | null = null;
+  JSON.stringify(body, (key, value: unknown) => {
+    if (!key.isWellFormed() || (typeof value === "string" && !value.isWellFormed()))
+      found ??= "The request body is not valid JSON: no low surrogate in string";
+    return value;
+  });
+  return found;
+};
+
 const alternation: Rule = ({ body: { messages } }) => {
   if (messages[0]?.role !== "user")
     return "A conversation must start with a user message. Try again with a conversation that starts with a user message.";
@@ -247,6 +257,7 @@ function closed(schema: Json): boolean {
 }
 
 const RULES: readonly Rule[] = [
+  wellFormed,
   alternation,
   ownBlocks,
   pairing,
