@@ -281,6 +281,8 @@ export interface NewRun {
   readonly files: readonly string[];
   /** Default: no bound. */
   readonly budget?: Budget;
+  /** W3C traceparent of the run's first span; left out: nobody traces it. */
+  readonly traceContext?: string;
 }
 
 /** Runs: created once, read by people. */
@@ -329,9 +331,26 @@ export interface Watch {
   defer(stream: StreamRef, problem: { code: string; message: string }, afterMs: number): Promise<void>;
 }
 
+/** What spans of work on a stream are made of. */
+export interface StreamTrace {
+  /** The traceparent that its run was created with; null: nobody traced it. */
+  readonly traceContext: string | null;
+  /** Null for the run's own stream. */
+  readonly role: string | null;
+  /** It has ended, or another writer holds it: whoever comes now finds nothing to do. */
+  readonly atRest: boolean;
+}
+
+export interface TraceStore {
+  /** Null: there is no such stream. A look without a lock: it may be old when the stream is taken. */
+  of(stream: StreamRef): Promise<StreamTrace | null>;
+}
+
 export interface Store {
   readonly streams: StreamStore;
   readonly tasks: TaskStore;
   readonly runs: RunStore;
   readonly watch: Watch;
+  /** Asked only where an OpenTelemetry SDK listens. */
+  readonly traces: TraceStore;
 }

@@ -247,8 +247,8 @@ ON CONFLICT (key) DO UPDATE SET cool_until = greatest(g.cool_until, clock_timest
 `,
   "create-run": `
 WITH run AS (
-  INSERT INTO :agent.runs (run_id, process, input, generation, code_hash, idempotency_key, request_digest, mode)
-  VALUES ($1::uuid, $2::text, $3::jsonb, $4::int, $5::text, $6::text, $7::text, $12::text)
+  INSERT INTO :agent.runs (run_id, process, input, generation, code_hash, idempotency_key, request_digest, mode, trace_context)
+  VALUES ($1::uuid, $2::text, $3::jsonb, $4::int, $5::text, $6::text, $7::text, $12::text, $15::text)
 ), stream AS (
   INSERT INTO :agent.streams (run_id, stream_id, head_seq, generation, wake_at)
   VALUES ($1::uuid, 'run', 1, $4::int, clock_timestamp() + $11::int * interval '1 ms')
@@ -667,6 +667,12 @@ SELECT seq, absorbed, state FROM :agent.snapshots WHERE run_id = $1::uuid AND st
 SELECT t.role, t.input, t.digest, r.mode = 'session' AND t.task_id = 'w0t0' AS session, b.cap_tokens, b.cap_nano
 FROM :agent.task_specs t JOIN :agent.runs r ON r.run_id = t.run_id LEFT JOIN :agent.budgets b ON b.run_id = t.run_id WHERE t.run_id = $1::uuid AND t.task_id = $2::text
 `,
+  "read-trace": `
+SELECT r.trace_context, s.role,
+       s.status = 'ended' OR (s.lease_owner IS NOT NULL AND s.lease_until >= clock_timestamp()) AS at_rest
+FROM :agent.streams s JOIN :agent.runs r ON r.run_id = s.run_id
+WHERE s.run_id = $1::uuid AND s.stream_id = $2::text
+`,
   "receive-dead": `
 WITH visible AS MATERIALIZED (
   SELECT id FROM toren_control.queue_messages WHERE dead_at IS NOT NULL AND visible_at <= now() ORDER BY visible_at LIMIT $1::int FOR UPDATE SKIP LOCKED
@@ -1000,6 +1006,9 @@ CREATE TABLE :agent.snapshots (
   state jsonb NOT NULL,
   PRIMARY KEY (run_id, stream_id)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
+`,
+    "0004_trace_context": `
+ALTER TABLE :agent.runs ADD COLUMN trace_context text;
 `,
   },
 } as const;

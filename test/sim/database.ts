@@ -75,6 +75,7 @@ export interface RunRecord extends Row {
   readonly createdAt: number;
   readonly endedAt: number | null;
   readonly budget: RunBudget | null;
+  readonly traceContext: string | null;
 }
 /** Everything of one run. */
 export interface Run {

@@ -13,6 +13,7 @@ import type {
   Store,
   StreamRow,
   TaskStore,
+  TraceStore,
   Watch,
 } from "../../shared/ports/store.ts";
 import { effectiveEvents } from "../support/log-checker-task.ts";
@@ -27,6 +28,7 @@ export const createSimStore = (connection: Connection): Store => ({
   tasks: createTasks(connection),
   runs: createRuns(connection),
   watch: createWatch(connection),
+  traces: createTraces(connection),
 });
 
 const TASK = "task:";
@@ -140,6 +142,17 @@ const CALLS = new Set(
     " ",
   ),
 );
+
+const createTraces = (connection: Connection): TraceStore => ({
+  of: ({ runId, streamId }) =>
+    ask(connection, `trace ${streamId}`, (tx) => {
+      const [record, stream] = [tx.db.run(runId)?.record, tx.db.stream(runId, streamId)];
+      if (record === undefined || stream === undefined) return null;
+      const { status, leaseOwner, leaseUntil, role } = stream;
+      const atRest = status === "ended" || (leaseOwner !== null && (leaseUntil ?? 0) >= tx.clock());
+      return { traceContext: record.traceContext, role, atRest };
+    }),
+});
 
 function createRuns(connection: Connection): RunStore {
   return {
@@ -257,6 +270,7 @@ async function createStatement(tx: Transaction, run: NewRun, request: string): P
       files,
       createdAt: now,
       budget: isCapped(budget) ? { ...budget, spent: NOTHING, reserved: NOTHING } : null,
+      traceContext: run.traceContext ?? null,
     };
     tx.db.runs.set(runId, {
       record: { ...own, ...state, born },

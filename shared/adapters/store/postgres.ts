@@ -5,6 +5,7 @@ import { createRuns } from "./runs.ts";
 import { createStatements } from "./statements.ts";
 import { createStreams } from "./streams.ts";
 import { createTasks } from "./tasks.ts";
+import { createTraces } from "./traces.ts";
 import { createWatch } from "./watch.ts";
 
 /** Needs the schemas that `migrate` makes. Holds no connection and no timer while nothing is asked of it. */
@@ -15,5 +16,6 @@ export function createStore(database: Pick<Database, "appends" | "pool">): Store
     tasks: createTasks(statements),
     runs: createRuns(database.appends, statements),
     watch: createWatch(statements),
+    traces: createTraces(statements),
   };
 }

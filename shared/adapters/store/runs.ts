@@ -101,6 +101,7 @@ async function create(pool: Pool, statements: Statements, run: NewRun): ReturnTy
     run.mode ?? "task",
     run.budget?.totalTokens ?? null,
     run.budget?.maxCostUsd == null ? null : nanoUsd(run.budget.maxCostUsd),
+    run.traceContext ?? null,
   ];
   let doubtful: boolean;
   try {

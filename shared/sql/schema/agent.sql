@@ -22,7 +22,8 @@ CREATE TABLE :agent.runs (
   status text NOT NULL GENERATED ALWAYS AS (CASE WHEN ended IS NOT NULL THEN ended WHEN waiting_cut > 0 THEN 'waitingCut'
     WHEN waiting_approval > 0 THEN 'waitingApproval' WHEN waiting_input > 0 THEN 'awaitingInput' ELSE phase END) STORED,
   created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-  ended_at timestamptz
+  ended_at timestamptz,
+  trace_context text                                -- W3C traceparent of the run's first span: all others are in its trace; null: nobody traced it
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
 CREATE UNIQUE INDEX runs_idempotency_key ON :agent.runs (idempotency_key) WHERE idempotency_key IS NOT NULL;
 CREATE INDEX runs_newest ON :agent.runs (created_at, run_id);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { type Bench, completed, event, uuid } from "./bench.ts";
+import { type Bench, completed, event, SHORT_LEASE_MS, uuid, wave } from "./bench.ts";
 
 export function runSuite(get: () => Bench): void {
   describe("runs", () => {
@@ -38,6 +38,28 @@ export function runSuite(get: () => Bench): void {
       const runId = await b.run({ ...request, idempotencyKey: "k" });
       expect(await b.store.runs.existing(request, "k")).toEqual({ runId, same: true });
       expect(await b.store.runs.existing({ ...request, input: 2 }, "k")).toEqual({ runId, same: false });
+    });
+
+    test("the trace of a run is found from each of its streams, with whether there is anything to do", async () => {
+      const b = get();
+      const traceContext = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+      const runId = await b.run({ traceContext });
+      const run = await b.take(b.stream(runId));
+      await run.plan(wave(0, 1));
+      const task = b.stream(runId, "task:w0t0");
+      const { traces } = b.store;
+      expect(await traces.of(b.stream(runId))).toEqual({ traceContext, role: null, atRest: true });
+      expect(await traces.of(task)).toEqual({ traceContext, role: "worker", atRest: false });
+      const short = await b.take(task, { leaseMs: SHORT_LEASE_MS });
+      await b.passTime(SHORT_LEASE_MS + 20);
+      expect(await traces.of(task)).toMatchObject({ atRest: false }); // its writer is dead
+      await b.end(task, completed());
+      expect(await traces.of(task)).toMatchObject({ atRest: true });
+      expect(await short.append([event("Late")])).toEqual({ type: "conflict" });
+      await run.write([event("Done")], completed());
+      expect(await traces.of(b.stream(runId))).toMatchObject({ atRest: true });
+      expect(await traces.of(b.stream(await b.run()))).toMatchObject({ traceContext: null, atRest: false });
+      expect(await traces.of(b.stream(uuid()))).toBeNull();
     });
 
     test("unknown runs are null", async () => {
