@@ -55,8 +55,8 @@ const isTooLong = (words: string): boolean =>
   );
 
 /** The provider's own sentence, with what to quote to its support; of a page in HTML the first words. */
-function wordsOf({ status, apiMessage, error, message, requestID }: APIError): string {
-  const plain = apiMessage ?? (typeof error === "string" ? error : message);
+function wordsOf({ status, apiMessage, message, requestID }: APIError): string {
+  const plain = apiMessage ?? message.replace(/^\d{3} /, ""); // the SDK puts the status first
   const text = plain
     .replace(/<[^>]*>/g, " ")
     .replace(/\s+/g, " ")

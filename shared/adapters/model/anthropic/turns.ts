@@ -38,10 +38,25 @@ export function turnsOf(messages: readonly ReadyMessage[], options: TurnsOptions
   const writer = createWriter(options);
   const legal = serverTools(messages);
   for (const [i, message] of messages.entries()) {
-    if (message.role === "user") for (const block of userBlocks(message.content, writer)) writer.add("user", block);
-    else for (const part of message.content) writer.assistant(part, (id) => legal(id, i));
+    if (message.role === "user") {
+      const uses = idsOf(messages[i - 1], "toolUse");
+      for (const block of userBlocks(message.content, uses, writer)) writer.add("user", block);
+    } else {
+      const results = idsOf(messages[i + 1], "toolResult");
+      for (const part of message.content)
+        if (part.type !== "toolUse" || results.has(part.id)) writer.assistant(part, (id) => legal(id, i));
+    }
   }
   return writer.end();
+}
+
+/** A call without its result, or the other way round, would be refused: of a refused answer, say, after which the conversation goes on. */
+function idsOf(message: ReadyMessage | undefined, type: "toolUse" | "toolResult"): ReadonlySet<string> {
+  const ids = (message?.content ?? []).flatMap((part) => {
+    if (part.type !== type) return [];
+    return part.type === "toolUse" ? [part.id] : part.type === "toolResult" ? [part.toolUseId] : [];
+  });
+  return new Set(ids);
 }
 
 function createWriter(options: TurnsOptions) {
@@ -94,12 +109,17 @@ function createWriter(options: TurnsOptions) {
 type Writer = ReturnType<typeof createWriter>;
 
 /** Results first, whatever the order: a provider refuses a text before them. */
-function userBlocks(parts: Extract<ReadyMessage, { role: "user" }>["content"], writer: Writer): Block[] {
+function userBlocks(
+  parts: Extract<ReadyMessage, { role: "user" }>["content"],
+  uses: ReadonlySet<string>,
+  writer: Writer,
+): Block[] {
   const results: Block[] = [];
   const others: Block[] = [];
   for (const part of parts) {
-    if (part.type === "toolResult") results.push(resultBlock(part, writer));
-    else if (part.type === "file") others.push(writer.file(part));
+    if (part.type === "toolResult") {
+      if (uses.has(part.toolUseId)) results.push(resultBlock(part, writer));
+    } else if (part.type === "file") others.push(writer.file(part));
     else if (part.text.trim() !== "") others.push({ type: "text", text: part.text });
   }
   return [...results, ...others];

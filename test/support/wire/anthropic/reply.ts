@@ -102,9 +102,15 @@ export function streamOf(body: Body, reply: Reply, input: InputUsage): Streamed 
   return {
     events,
     usage: { ...input, ...output, ...odd },
-    paused: reason === "pause_turn" ? (blocks.at(-1)?.whole ?? null) : null,
+    paused: reason === "pause_turn" ? lastSaid(blocks) : null,
   };
 }
+
+const lastSaid = (blocks: readonly SentBlock[]): object | null =>
+  blocks.findLast(
+    ({ whole }) =>
+      !("signature" in whole) && !("data" in whole) && !("text" in whole && String(whole.text).trim() === ""),
+  )?.whole ?? null;
 
 interface SentBlock {
   readonly start: object;

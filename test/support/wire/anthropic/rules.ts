@@ -1,6 +1,7 @@
 // What Messages refuses beyond the form of a request, each rule as the documentation or an error text of the API states it; written apart from the adapter,
 // which doesn't share it. Where the API is lenient (turns of one role in a row, which it merges) this server isn't: it would be a mistake of ours.
 
+import { canonical, toJson } from "../../../../shared/core/json.ts";
 import { schemaRules } from "./schema-rules.ts";
 import type { Body, WireBlock, WireMessage } from "./shape.ts";
 import { digest, prefixDigest, readSignature } from "./signature.ts";
@@ -50,9 +51,10 @@ const turns: Rule = ({ messages }) => {
   return twice > 0 ? `messages.${twice}: roles must alternate between "user" and "assistant"` : null;
 };
 
+/** What of a block is compared with what was said: blanks at a turn's end aren't. */
 export const withoutMarks = (block: object): string => {
-  const { cache_control: _, ...rest } = block as { readonly cache_control?: unknown };
-  return JSON.stringify(rest);
+  const { cache_control: _, ...rest } = block as { readonly cache_control?: unknown; readonly text?: unknown };
+  return canonical(toJson(typeof rest.text === "string" ? { ...rest, text: rest.text.trimEnd() } : rest));
 };
 
 const ends: Rule = ({ model, messages }, { paused }) => {

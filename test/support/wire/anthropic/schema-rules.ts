@@ -20,12 +20,23 @@ function toolProblem(schema: Schema): string | null {
     return "input_schema does not support oneOf, allOf, or anyOf at the top level";
   const key = propertyNames(schema).find((name) => !/^[a-zA-Z0-9_.-]{1,64}$/.test(name));
   if (key !== undefined) return `Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$': ${key}`;
+  return compiled(JSON.stringify(schema));
+}
+
+/** By its text: compiling takes milliseconds, and every request brings the same schemas. */
+const known = new Map<string, string | null>();
+
+function compiled(text: string): string | null {
+  const before = known.get(text);
+  if (before !== undefined) return before;
+  let problem: string | null = null;
   try {
-    new Ajv2020({ strict: false, logger: false }).compile(schema);
-    return null;
+    new Ajv2020({ strict: false, logger: false }).compile(JSON.parse(text));
   } catch (thrown) {
-    return `JSON schema is invalid. It must match JSON Schema draft 2020-12: ${String(thrown)}`;
+    problem = `JSON schema is invalid. It must match JSON Schema draft 2020-12: ${String(thrown)}`;
   }
+  known.set(text, problem);
+  return problem;
 }
 
 function propertyNames(value: unknown): string[] {

@@ -1,5 +1,6 @@
 // What proves that thinking is the provider's own: signed with what it said, by which model, and after what.
 import { createHash, createHmac } from "node:crypto";
+import { canonical, toJson } from "../../../../shared/core/json.ts";
 import type { Body, WireBlock, WireMessage } from "./shape.ts";
 
 const SECRET = "signed by the server of these tests";
@@ -23,10 +24,8 @@ export function readSignature(
 
 export const digest = (text: string): string => createHash("sha256").update(text).digest("base64url");
 
-/** Of all that stands before a block: what its thinking is bound to. Marks of what to cache don't count. */
+/** Of all that stands before a block: what its thinking is bound to. Marks of what to cache don't count, nor does the order of keys. */
 export const prefixDigest = (body: Body, before: readonly WireMessage[]): string =>
-  digest(
-    JSON.stringify([body.system, body.tools, before], (key, value: unknown) =>
-      key === "cache_control" ? undefined : value,
-    ),
-  );
+  digest(canonical(toJson(JSON.parse(JSON.stringify([body.system, body.tools, before], withoutCache)))));
+
+const withoutCache = (key: string, value: unknown): unknown => (key === "cache_control" ? undefined : value);
