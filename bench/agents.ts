@@ -78,6 +78,8 @@ export const definition = (name: string): AgentDefinition => ({
   description: "",
   codeHash: `bench-${name}`,
   env: {},
+  models: new Map(),
+  limits: { maxParallel: null, maxCostUsd: null, totalTokens: null },
   roles: new Map([[ROLE, worker]]),
   processes: new Map<string, ProcessDefinition>([
     ["main", main],

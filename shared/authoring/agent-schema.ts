@@ -1,6 +1,7 @@
 // The schema of agent.yaml in this version, and what it means with the file's defaults applied.
 import * as z from "zod";
 import { type Json, toJson } from "../core/json.ts";
+import { COST_CAP_MAX_USD, PARALLEL_MAX } from "../core/limits.ts";
 import { durationMs } from "../core/time.ts";
 import type { RunMode } from "../ports/agents.ts";
 import type { YamlPath } from "./yaml-lines.ts";
@@ -22,7 +23,12 @@ const json = z.custom<Json>().transform((value, ctx) => {
 });
 const text = z.string().trim().min(1, "is empty");
 const count = z.int().positive();
-const model = z.string().regex(/^[a-z][a-z0-9_-]*\/\S+$/, 'must be "provider/name", as in "openai/gpt-5-mini"');
+const places = count.max(PARALLEL_MAX);
+const usdPerMillion = z.number().nonnegative();
+/** A model by its whole name. */
+export const MODEL_NAME = /^[a-z][a-z0-9_-]*\/\S+$/;
+export const MODEL_NAME_RULE = 'must be "provider/name", as in "openai/gpt-5-mini"';
+const model = z.string().regex(MODEL_NAME, MODEL_NAME_RULE);
 const mode = z.enum(["task", "session"]);
 const duration = z.string().transform((text, ctx) => {
   const ms = durationMs(text);
@@ -59,6 +65,29 @@ export const roleShape = {
 const roleYaml = z.strictObject(roleShape);
 export const ROLE_KEYS: readonly string[] = Object.keys(roleShape);
 
+const modelYaml = z.strictObject({
+  maxInFlight: places.optional(),
+  tokensPerMinute: count.optional(),
+  contextWindow: count.optional(),
+  maxOutput: count.optional(),
+  price: z
+    .strictObject({
+      input: usdPerMillion,
+      output: usdPerMillion,
+      cacheRead: usdPerMillion.optional(),
+      cacheWrite: usdPerMillion.optional(),
+    })
+    .optional(),
+});
+const limitsYaml = z.strictObject({
+  maxParallel: places.optional(),
+  maxCostUsd: z.number().positive().max(COST_CAP_MAX_USD).optional(),
+  totalTokens: count.optional(),
+});
+export const MODEL_KEYS: readonly string[] = Object.keys(modelYaml.shape);
+export const PRICE_KEYS: readonly string[] = ["input", "output", "cacheRead", "cacheWrite"];
+export const LIMITS_KEYS: readonly string[] = Object.keys(limitsYaml.shape);
+
 export const agentYaml = z.strictObject({
   name: z.string().regex(NAME, `must be ${NAME_RULE}`),
   description: text,
@@ -67,11 +96,15 @@ export const agentYaml = z.strictObject({
   roles: z.record(z.string(), roleYaml).optional(),
   processes: z.record(z.string(), z.strictObject({ role: z.string(), mode: mode.optional() })).optional(),
   mode: mode.optional(),
+  models: z.record(z.string(), modelYaml).optional(),
+  limits: limitsYaml.optional(),
   ...z.object(roleShape).partial().shape,
 });
 
 export type RoleYaml = z.infer<typeof roleYaml>;
 export type AgentYaml = z.infer<typeof agentYaml>;
+export type ModelYaml = z.infer<typeof modelYaml>;
+export type LimitsYaml = z.infer<typeof limitsYaml>;
 export type SystemPrompt = { readonly text: string } | { readonly file: string };
 
 export interface RoleConfig extends Omit<RoleYaml, "system"> {
@@ -90,4 +123,7 @@ export interface AgentConfig {
   /** Of the only role, when no process is named. */
   readonly mode: RunMode;
   readonly processes: readonly { readonly name: string; readonly role: string; readonly mode: RunMode }[];
+  /** By their whole names. */
+  readonly models: Readonly<Record<string, ModelYaml>>;
+  readonly limits: LimitsYaml;
 }

@@ -6,9 +6,14 @@ import {
   type AgentConfig,
   type AgentYaml,
   agentYaml,
+  LIMITS_KEYS,
+  MODEL_KEYS,
+  MODEL_NAME,
+  MODEL_NAME_RULE,
   NAME,
   NAME_RULE,
   ONLY_ROLE,
+  PRICE_KEYS,
   ROLE_KEYS,
   type RoleConfig,
   type RoleYaml,
@@ -17,7 +22,7 @@ import type { LoadProblem } from "./problem.ts";
 import { readYaml, type YamlPath, type YamlText } from "./yaml-lines.ts";
 
 /** Keys that the product knows, but this version doesn't. */
-const LATER = new Set(["limits", "retention", "runtime", "isolate", "mcp", "maxParallel", "maxCostUsd"]);
+const LATER = new Set(["retention", "runtime", "isolate", "mcp"]);
 
 export interface AgentFile {
   /** Null when the problems leave nothing to go on with. */
@@ -108,6 +113,8 @@ function unknownKey(path: YamlPath, key: string): Found {
       message: `${full} is not in this version: remove the key`,
     };
   }
+  if (path.length === 0 && LIMITS_KEYS.includes(key))
+    return invalidAt([key], `${key} stands at the top level, where it bounds nothing: move it into limits`);
   const where = path.length === 0 ? "" : ` in ${pathText(path)}`;
   return invalidAt([...path, key], `unknown key "${key}"${where}${suggestion(key, keysAt(path))}`);
 }
@@ -116,14 +123,20 @@ function keysAt(path: YamlPath): readonly string[] {
   if (path.length === 0) return Object.keys(agentYaml.shape);
   if (path[0] === "defaults") return ["model", "maxTokens"];
   if (path[0] === "processes") return ["role", "mode"];
+  if (path[0] === "limits") return LIMITS_KEYS;
+  if (path[0] === "models") return path.at(-1) === "price" ? PRICE_KEYS : MODEL_KEYS;
   return path.at(-1) === "system" ? ["file"] : ROLE_KEYS;
 }
 
+const badModelName = (name: string): Found =>
+  invalidAt(["models", name], `models: the name "${name}" ${MODEL_NAME_RULE}`);
+
 /** The one name that a schema of records passes over in silence. */
 const lostNames = (value: object): Found[] =>
-  (["roles", "processes"] as const).flatMap((key) => {
+  (["roles", "processes", "models"] as const).flatMap((key) => {
     const named: unknown = (value as Record<string, unknown>)[key];
     if (typeof named !== "object" || named === null || !Object.hasOwn(named, "__proto__")) return [];
+    if (key === "models") return [badModelName("__proto__")];
     const what = key === "roles" ? "role" : "process";
     return [invalidAt([key, "__proto__"], `${what} "__proto__": a name must be ${NAME_RULE}`)];
   });
@@ -147,6 +160,7 @@ function contradictions(yaml: AgentYaml, folder: string): Found[] {
       invalidAt([atTop[0] ?? "name"], "system is missing: write the prompt, or { file: prompts/<name>.md }"),
     );
   }
+  for (const name of Object.keys(yaml.models ?? {})) if (!MODEL_NAME.test(name)) problems.push(badModelName(name));
   for (const name of roles)
     if (!NAME.test(name)) problems.push(invalidAt(["roles", name], `role "${name}": a name must be ${NAME_RULE}`));
   return [...problems, ...processProblems(yaml), ...modelProblems(yaml), ...laterTools(yaml)];
@@ -206,6 +220,8 @@ function roleEntries(yaml: AgentYaml): RoleConfig[] {
     roles: _____,
     processes: ______,
     mode: _______,
+    models: ________,
+    limits: _________,
     system,
     ...keys
   } = yaml;
@@ -224,5 +240,7 @@ function toConfig(yaml: AgentYaml): AgentConfig {
       mode: mode ?? "task",
     })),
     mode: yaml.mode ?? "task",
+    models: yaml.models ?? {},
+    limits: yaml.limits ?? {},
   };
 }

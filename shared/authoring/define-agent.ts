@@ -5,9 +5,10 @@ import { hash } from "../core/digest.ts";
 import { messageOf } from "../core/errors.ts";
 import { canonical, type Json, toJson, utf8Bytes } from "../core/json.ts";
 import { MAX_STEPS_DEFAULT, MAX_TOKENS_DEFAULT, SYSTEM_PROMPT_MAX_BYTES } from "../core/limits.ts";
+import type { ModelSettings } from "../core/model-settings.ts";
 import { outputCheck } from "../core/task/output.ts";
 import type { AgentDefinition, ProcessDefinition, RoleDefinition, ToolDefinition } from "../ports/agents.ts";
-import { type AgentConfig, MAIN_PROCESS, NAME, NAME_RULE, type RoleConfig } from "./agent-schema.ts";
+import { type AgentConfig, MAIN_PROCESS, type ModelYaml, NAME, NAME_RULE, type RoleConfig } from "./agent-schema.ts";
 import type { AgentFile } from "./agent-yaml.ts";
 import { BUILTINS } from "./builtins.ts";
 import type { LoadProblem } from "./problem.ts";
@@ -61,7 +62,9 @@ export function defineAgent(parts: AgentParts): DefinedAgent {
   const env = envOf(config, parts.env, inYaml);
   if (problems.length > 0) return { ok: false, problems };
   const { name, description } = config;
-  return { ok: true, agent: { name, description, codeHash: codeHashOf(config, parts), roles, processes, env } };
+  const codeHash = codeHashOf(config, parts);
+  const models = new Map(Object.entries(config.models).map(([model, said]) => [model, settingsOf(said)]));
+  return { ok: true, agent: { name, description, codeHash, roles, processes, env, models, limits: limitsOf(config) } };
 }
 
 /** The same agent with every role on one model: what `--model` asks for. Another model is another code to a run, so the hash differs too. */
@@ -128,6 +131,30 @@ function defineRole(
     approvalTimeoutMs: config.approvalTimeout ?? null,
   };
 }
+
+/** Who says nothing about the cache pays for all of the input. */
+const settingsOf = ({ price, ...said }: ModelYaml): ModelSettings => ({
+  maxInFlight: said.maxInFlight ?? null,
+  tokensPerMinute: said.tokensPerMinute ?? null,
+  contextWindow: said.contextWindow ?? null,
+  maxOutput: said.maxOutput ?? null,
+  price:
+    price === undefined
+      ? null
+      : {
+          input: price.input,
+          output: price.output,
+          cacheRead: price.cacheRead ?? price.input,
+          cacheWrite: price.cacheWrite ?? price.input,
+          simulated: false,
+        },
+});
+
+const limitsOf = ({ limits }: AgentConfig): AgentDefinition["limits"] => ({
+  maxParallel: limits.maxParallel ?? null,
+  maxCostUsd: limits.maxCostUsd ?? null,
+  totalTokens: limits.totalTokens ?? null,
+});
 
 function systemOf(
   { name, system }: RoleConfig,

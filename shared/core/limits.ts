@@ -215,6 +215,8 @@ export const FLOW_STATEMENTS = 1;
 export const FLOW_PASSES_MAX = 3;
 /** A worker asks this often at most which models cool down: a 429 that another worker met is known a second later. */
 export const COOL_DOWNS_KEEP_MS = 1_000;
+/** The largest number of places that an author may set (maxInFlight, maxParallel): no fleet comes near, and every counter holds it. */
+export const PARALLEL_MAX = 1_000_000;
 /** UTF-8 bytes that are counted as one token where nobody has counted: English takes four, code and other languages fewer. */
 export const BYTES_PER_TOKEN = 3;
 /** Tokens that an image or a PDF is taken for: what the dearest providers count for a large image. */

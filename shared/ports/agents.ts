@@ -2,6 +2,7 @@
 import type { Effects, Idempotency } from "../core/events.ts";
 import type { Json } from "../core/json.ts";
 import type { ToolSchema } from "../core/messages.ts";
+import type { ModelSettings } from "../core/model-settings.ts";
 import type { WorkflowFn } from "../core/workflow/context.ts";
 import type { FileInfo } from "./files.ts";
 
@@ -80,6 +81,19 @@ export interface AgentDefinition {
   readonly roles: ReadonlyMap<string, RoleDefinition>;
   readonly processes: ReadonlyMap<string, ProcessDefinition>;
   readonly env: Readonly<Record<string, string>>;
+  /** What the author says about models, by their whole names. */
+  readonly models: ReadonlyMap<string, ModelSettings>;
+  readonly limits: AgentLimits;
+}
+
+/** What an agent's author bounds; null: no bound. */
+export interface AgentLimits {
+  /** Tasks of this agent that are worked on at once, over all runs and workers. */
+  readonly maxParallel: number | null;
+  /** US dollars that a run and its children may spend. */
+  readonly maxCostUsd: number | null;
+  /** Tokens that a run and its children may spend. */
+  readonly totalTokens: number | null;
 }
 
 /** An agent with the generation that its deployer registered for this code. */

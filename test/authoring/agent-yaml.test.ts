@@ -122,17 +122,66 @@ defaults2: {}
   a: { system: x, runtime: long, isolate: true }
 processes:
   chat: { role: a }
-limits: { maxCostUsd: 2 }
 retention: 30d
 `);
     expect(later.map(({ code, line: at, message }) => [code, at, message])).toEqual(
       [
         [5, "roles.a.runtime"],
         [5, "roles.a.isolate"],
-        [8, "limits"],
-        [9, "retention"],
+        [8, "retention"],
       ].map(([at, key]) => ["not_in_this_version", at, `${key} is not in this version: remove the key`]),
     );
+  });
+
+  test("what an author says about models, and bounds", () => {
+    const { config, problems: none } = parse(`${HEAD}system: x
+models:
+  mock/script: { maxInFlight: 20, tokensPerMinute: 80000 }
+  openai/own: { contextWindow: 8192, maxOutput: 1024, price: { input: 0.2, output: 0.8, cacheRead: 0 } }
+limits: { maxParallel: 8, maxCostUsd: 2.5, totalTokens: 400000 }
+`);
+    expect(none).toEqual([]);
+    expect(config).toMatchObject({
+      roles: [{ name: "main" }],
+      models: {
+        "mock/script": { maxInFlight: 20, tokensPerMinute: 80_000 },
+        "openai/own": { contextWindow: 8_192, maxOutput: 1_024, price: { input: 0.2, output: 0.8, cacheRead: 0 } },
+      },
+      limits: { maxParallel: 8, maxCostUsd: 2.5, totalTokens: 400_000 },
+    });
+    expect(parse(`${HEAD}system: x\n`).config).toMatchObject({ models: {}, limits: {} });
+  });
+
+  test("wrong words about models and bounds", () => {
+    expect(
+      problems(`${HEAD}system: x
+maxParallel: 3
+models:
+  gpt: { maxInFlight: 1 }
+  openai/a: { maxInFligth: 1, price: { in: 1, input: 1, output: 1 } }
+limits: { maxTokens: 5 }
+`),
+    ).toEqual([
+      line(5, "maxParallel stands at the top level, where it bounds nothing: move it into limits"),
+      line(7, 'models: the name "gpt" must be "provider/name", as in "openai/gpt-5-mini"'),
+      line(8, 'unknown key "in" in models.openai/a.price; there is input, output, cacheRead, cacheWrite'),
+      line(8, 'unknown key "maxInFligth" in models.openai/a; did you mean "maxInFlight"?'),
+      line(9, 'unknown key "maxTokens" in limits; there is maxParallel, maxCostUsd, totalTokens'),
+    ]);
+    expect(
+      problems(`${HEAD}system: x
+models:
+  openai/a: { maxInFlight: 0, tokensPerMinute: 1.5, price: { input: -1 } }
+limits: { maxParallel: 1000001, maxCostUsd: 0 }
+`),
+    ).toEqual([
+      line(6, "models.openai/a.maxInFlight must be more than 0"),
+      line(6, "models.openai/a.tokensPerMinute must be a whole number, not a fraction"),
+      line(6, "models.openai/a.price.input must be at least 0"),
+      line(6, "models.openai/a.price.output is missing"),
+      line(7, "limits.maxParallel must be at most 1000000"),
+      line(7, "limits.maxCostUsd must be more than 0"),
+    ]);
   });
 
   test("what becomes of a call whose worker died", () => {

@@ -53,6 +53,25 @@ const tools = (exports: Record<string, unknown>) => ({
 const workflow = (exports: Record<string, unknown>) => ({ file: "workflows/main.ts", exports });
 
 describe("an agent's definition", () => {
+  test("says what its author says about models and bounds; who is silent about the cache pays for all of the input", () => {
+    const agent = agentOf(
+      define(`${ONE}models:
+  mock/script: { maxInFlight: 3 }
+  openai/own: { price: { input: 2, output: 8, cacheRead: 0.5 } }
+limits: { maxParallel: 8 }
+`),
+    );
+    const silent = { maxInFlight: null, tokensPerMinute: null, contextWindow: null, maxOutput: null, price: null };
+    const price = { input: 2, output: 8, cacheRead: 0.5, cacheWrite: 2, simulated: false };
+    expect([...agent.models]).toEqual([
+      ["mock/script", { ...silent, maxInFlight: 3 }],
+      ["openai/own", { ...silent, price }],
+    ]);
+    expect(agent.limits).toEqual({ maxParallel: 8, maxCostUsd: null, totalTokens: null });
+    expect(agent.codeHash).not.toBe(agentOf(define(ONE)).codeHash);
+    expect(agentOf(define(ONE)).limits.maxParallel).toBeNull();
+  });
+
   test("has defaults where agent.yaml is silent", () => {
     const agent = agentOf(define(ONE));
     expect(agent.roles.get("main")).toEqual({

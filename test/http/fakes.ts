@@ -18,6 +18,8 @@ export const agent = {
   roles: new Map(),
   processes: new Map([["main", { kind: "role" as const, role: "main" }]]),
   env: {},
+  models: new Map(),
+  limits: { maxParallel: null, maxCostUsd: null, totalTokens: null },
 };
 
 export interface Fakes {

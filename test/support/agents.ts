@@ -70,6 +70,8 @@ export function agent(name: string, roles: readonly RoleDefinition[], main: Proc
     env: {},
     roles: new Map(roles.map((r) => [r.name, r])),
     processes: new Map([["main", main]]),
+    models: new Map(),
+    limits: { maxParallel: null, maxCostUsd: null, totalTokens: null },
   };
 }
 

@@ -1,10 +1,11 @@
 import { expect, test } from "@jest/globals";
 import { createAgents } from "../../../local/load/registry.ts";
 import type { Deployed } from "../../../shared/ports/agents.ts";
+import { agent } from "../../support/agents.ts";
 
 const deployed = (name: string, generation: number): Deployed => ({
   generation,
-  agent: { name, description: "", codeHash: `h${generation}`, roles: new Map(), processes: new Map(), env: {} },
+  agent: { ...agent(name, [], { kind: "role", role: "none" }), codeHash: `h${generation}` },
 });
 
 test("I7: serves the newest code of each agent; who looked before keeps what it has", () => {
