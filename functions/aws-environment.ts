@@ -133,3 +133,23 @@ function read<T extends z.ZodType>(schema: T, env: Environment): z.output<T> {
   const say = `The function's environment is not what it needs; ${parts.join("; ")}. The stack sets it: deploy it again.`;
   throw new TorenError("environment.incomplete", say);
 }
+
+/*
+ * What the stack and the functions agree on beside variables. Proposed by the stack; where a function does otherwise, say so here.
+ *
+ * migrate: the custom resource's ServiceToken is the function itself, so it answers to ResponseURL. ResourceProperties, all text as CloudFormation sends
+ *   it: `Code` (a hash of all bundles: changes whenever code does) and `Users` (an object: each function's database user, and its connection limit).
+ *   Its answer: PhysicalResourceId "toren-migrate", Data.Generation (text), which becomes TOREN_GENERATION.
+ *   It asks for groups: database, master, apiKey, secrets.
+ * users: toren_tick, toren_task, toren_guardian, toren_dead_letter, toren_api, toren_events, toren_long_task.
+ * certificates: the build writes `certificates/<region>.pem` beside each index.mjs, for every region (some 4 KB each): read the one of AWS_REGION by
+ *   new URL(`certificates/${region}.pem`, import.meta.url). One template then fits all regions.
+ * long-task: TOREN_WORK_QUEUES, names apart by commas, says which queues it takes from: `tasks-long`, with `workers: fargate` `tasks-short,tasks-long`;
+ *   TOREN_IDLE_EXIT is `false` where an ECS service keeps the worker (workers: fargate), else it ends after LONG_IDLE_MS. It gets the groups that task gets.
+ *   TOREN_LONG_TASK_DEFINITION is the family: the newest revision is meant. The container's name is `worker`. No public address is needed.
+ * groups: tick, task, long-task, api, events, guardian: database, queues, pulse, timers, files, secrets, generation, and longTasks where there is a VPC.
+ *   dead-letter: database, queues, generation.
+ * log: one JSON object a line, with `message` at the top. The stack counts lines: `dead letter` (one a letter), and of the guardian's pass
+ *   `guardian pass` with `oldestReadyMs`, a number (0: nothing is ready).
+ * api, events: routes `ANY /` and `ANY /{proxy+}` go to api, `GET /runs/{runId}/events` goes to events, in STREAM mode: pages and event streams alike.
+ */
