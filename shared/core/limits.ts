@@ -298,6 +298,10 @@ export const ADMISSION_HEAP_PERCENT = 60;
 export const EVENT_LOOP_DELAY_MS = 1_000;
 /** Tries of messages that SQS refused as its own failure (a throttle): its client has waited between tries of a whole request before. */
 export const QUEUE_SEND_TRIES = 3;
+/** A collector that doesn't answer must not keep an invocation: what isn't sent by then is sent with the next. */
+export const SPANS_FLUSH_MAX_MS = 2_000;
+/** Characters of a field in a JSON log line: an error's message in full, never a document. CloudWatch takes 256 KB a record. */
+export const LOG_FIELD_MAX_CHARS = 2_000;
 /** EventBridge Scheduler is exact to a minute: it sends a hint this much earlier, and the queue's delay is exact to a second. */
 export const TIMER_EARLY_MS = 90_000;
 /** The pulse's beat on AWS: while anything is leased or due soon, a pass of the guardian follows the last one by this. */
