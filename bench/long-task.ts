@@ -127,7 +127,7 @@ async function plan({ deps }: Engine): Promise<StreamRef> {
     lease,
     head: lease.head,
     events: [planned],
-    waves: [{ wave: 0, onTaskFailure: "fail", fresh, claimed: [] }],
+    waves: [{ wave: 0, onTaskFailure: "fail", maxParallel: null, fresh, claimed: [] }],
   });
   await streams.append({
     lease,

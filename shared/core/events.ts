@@ -165,6 +165,7 @@ export const runEvent = z.discriminatedUnion("type", [
     tasks: z.array(z.string()),
     onTaskFailure: z.enum(["fail", "collect"]),
     dueAt: z.int().optional(),
+    maxParallel: z.int().positive().optional(),
   }),
   z.strictObject({ type: z.literal("TaskSettled"), op: seq, task: z.int().nonnegative(), outcome: taskOutcome }),
   z.strictObject({ type: z.literal("WaveSettled"), op: seq, inboxSeq: seq.optional() }),

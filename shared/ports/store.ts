@@ -159,6 +159,8 @@ export interface StreamStore {
 export type TaskSpec = FreshTask & {
   /** The run is a session, and this is its conversation. */
   readonly session: boolean;
+  /** Which counts it now, and how many of its tasks are worked on at once (null: no bound); null: none does. */
+  readonly wave: { readonly number: number; readonly maxParallel: number | null } | null;
   /** What its run may use. */
   readonly budget: Budget;
 };

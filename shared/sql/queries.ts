@@ -592,13 +592,13 @@ WITH locked AS MATERIALIZED (
   SELECT $1::uuid, m.stream_id, m.inbox_seq, 'claim:' || m.wave, 'claim', jsonb_build_object('kind', 'claim', 'wave', m.wave)
   FROM moved m WHERE m.wave IS NOT NULL AND m.status <> 'ended'
 ), counts AS MATERIALIZED (
-  SELECT v.wave, v.on_failure,
+  SELECT v.wave, v.on_failure, v.max_parallel,
          (SELECT count(*) FROM fresh f WHERE f.wave = v.wave)::int + (SELECT count(*) FROM claim c WHERE c.wave = v.wave AND c.status <> 'ended')::int AS unsettled,
          v.on_failure = 'fail' AND EXISTS (SELECT 1 FROM claim c WHERE c.wave = v.wave AND c.status = 'ended' AND c.outcome <> 'completed') AS broke
-  FROM go, unnest($9::int[], $10::text[]) AS v(wave, on_failure)
+  FROM go, unnest($9::int[], $10::text[], $18::int[]) AS v(wave, on_failure, max_parallel)
 ), waved AS (
-  INSERT INTO :agent.waves (run_id, wave, on_failure, unsettled, signalled)
-  SELECT $1::uuid, wave, on_failure, unsettled, unsettled = 0 OR broke FROM counts
+  INSERT INTO :agent.waves (run_id, wave, on_failure, unsettled, signalled, max_parallel)
+  SELECT $1::uuid, wave, on_failure, unsettled, unsettled = 0 OR broke, max_parallel FROM counts
 ), stated AS (
   UPDATE :agent.runs r SET waiting_cut = r.waiting_cut - (go.wait = 'cut')::int, phase = 'running'
   FROM go JOIN moved m ON m.stream_id = 'run' AND go.wait IN ('cut', 'timer', 'retry') WHERE r.run_id = $1::uuid
@@ -664,8 +664,10 @@ FROM :agent.runs r LEFT JOIN :agent.budgets b ON b.run_id = r.run_id WHERE r.run
 SELECT seq, absorbed, state FROM :agent.snapshots WHERE run_id = $1::uuid AND stream_id = $2::text AND version = $3::int
 `,
   "read-spec": `
-SELECT t.role, t.input, t.digest, r.mode = 'session' AND t.task_id = 'w0t0' AS session, b.cap_tokens, b.cap_nano
-FROM :agent.task_specs t JOIN :agent.runs r ON r.run_id = t.run_id LEFT JOIN :agent.budgets b ON b.run_id = t.run_id WHERE t.run_id = $1::uuid AND t.task_id = $2::text
+SELECT t.role, t.input, t.digest, r.mode = 'session' AND t.task_id = 'w0t0' AS session, s.wave, w.max_parallel, b.cap_tokens, b.cap_nano
+FROM :agent.task_specs t JOIN :agent.runs r ON r.run_id = t.run_id LEFT JOIN :agent.budgets b ON b.run_id = t.run_id
+LEFT JOIN :agent.streams s ON s.run_id = t.run_id AND s.stream_id = 'task:' || $2::text LEFT JOIN :agent.waves w ON w.run_id = s.run_id AND w.wave = s.wave
+WHERE t.run_id = $1::uuid AND t.task_id = $2::text
 `,
   "read-trace": `
 SELECT r.trace_context, s.role,
@@ -1009,6 +1011,9 @@ CREATE TABLE :agent.snapshots (
 `,
     "0004_trace_context": `
 ALTER TABLE :agent.runs ADD COLUMN trace_context text;
+`,
+    "0005_max_parallel": `
+ALTER TABLE :agent.waves ADD COLUMN max_parallel int;
 `,
   },
 } as const;

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { agentYaml, ROLE_KEYS } from "../../shared/authoring/agent-schema.ts";
+import { agentYaml, LIMITS_KEYS, MODEL_KEYS, ROLE_KEYS } from "../../shared/authoring/agent-schema.ts";
 import { BUILTINS } from "../../shared/authoring/builtins.ts";
 import { MAX_STEPS_DEFAULT, MAX_TOKENS_DEFAULT } from "../../shared/core/limits.ts";
 import { filesBelow, read, sections } from "./files.ts";
@@ -24,6 +24,8 @@ test("docs/reference/agent-yaml.md has every key of the schema, every builtin, a
   expect(rows(parts.get("Of a role") ?? "").sort()).toEqual([...ROLE_KEYS].sort());
   const own = Object.keys(agentYaml.shape).filter((key) => !ROLE_KEYS.includes(key));
   expect(rows(parts.get("Of the agent") ?? "").sort()).toEqual(own.sort());
+  expect(rows(parts.get("Of a model") ?? "")).toEqual(MODEL_KEYS);
+  expect(rows(parts.get("Limits") ?? "")).toEqual(LIMITS_KEYS);
   expect(rows(parts.get("Builtin tools") ?? "").sort()).toEqual([...BUILTINS.keys()].sort());
   expect(page).toContain(`| tokens | ${MAX_TOKENS_DEFAULT.toLocaleString("en-US")} |`);
   expect(page).toContain(`| calls | ${MAX_STEPS_DEFAULT} |`);

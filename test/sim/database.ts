@@ -49,6 +49,7 @@ export interface Posted extends Row {
 export interface Wave extends Row {
   readonly wave: number;
   readonly onFailure: "fail" | "collect";
+  readonly maxParallel: number | null;
   readonly unsettled: number;
   readonly signalled: boolean;
 }

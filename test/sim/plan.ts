@@ -103,7 +103,8 @@ function addWave(tx: Transaction, run: Run, wave: Plan["waves"][number]): number
   const broke = wave.onTaskFailure === "fail" && rows.some((r) => r.status === "ended" && r.outcome !== "completed");
   const signalled = unsettled === 0 || broke;
   tx.write((commit) => {
-    run.waves.set(wave.wave, { wave: wave.wave, onFailure: wave.onTaskFailure, unsettled, signalled, born: commit });
+    const { wave: number, maxParallel, onTaskFailure: onFailure } = wave;
+    run.waves.set(number, { wave: number, onFailure, maxParallel, unsettled, signalled, born: commit });
   });
   return signalled ? [wave.wave] : [];
 }

@@ -63,7 +63,10 @@ function createTasks(connection: Connection): TaskStore {
         const spec = tx.db.run(runId)?.specs.get(streamId.slice(TASK.length));
         if (spec === undefined) return null;
         const { taskId, role, input, digest } = spec;
+        const number = tx.db.stream(runId, streamId)?.wave ?? null;
+        const maxParallel = number === null ? null : (tx.db.run(runId)?.waves.get(number)?.maxParallel ?? null);
         return {
+          wave: number === null ? null : { number, maxParallel },
           taskId,
           role,
           session: false,

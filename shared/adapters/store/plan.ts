@@ -80,5 +80,6 @@ function valuesOf(plan: Plan, events: readonly Stored[], inputs: readonly Stored
     fresh.map((t) => t.digest),
     claimed.map((t) => t.wave),
     claimed.map((t) => t.taskId),
+    plan.waves.map((w) => w.maxParallel),
   ];
 }

@@ -25,7 +25,9 @@ export function createTasks(statements: Statements): TaskStore {
       if (row === undefined) return null;
       const [input] = await restoreAll(statements, agent, [{ runId, value: row.input }]);
       const { role, session, digest } = row;
-      return { taskId, role, session, input: input ?? null, digest, budget: budgetOf(row.cap_tokens, row.cap_nano) };
+      const wave = row.wave === null ? null : { number: row.wave, maxParallel: row.max_parallel };
+      const budget = budgetOf(row.cap_tokens, row.cap_nano);
+      return { taskId, role, session, wave, input: input ?? null, digest, budget };
     },
     snapshot: async ({ agent, runId, streamId }) => {
       const [row] = await statements.ask<{ seq: number; absorbed: number; state: Json }>("read-snapshot", agent, [
@@ -93,6 +95,8 @@ interface SpecRow {
   readonly input: Json;
   readonly digest: string;
   readonly session: boolean;
+  readonly wave: number | null;
+  readonly max_parallel: number | null;
   readonly cap_tokens: number | null;
   readonly cap_nano: number | null;
 }

@@ -1,7 +1,7 @@
 // What an author hands to ctx, checked and turned into requests. Each function throws a TorenError that says what was wrong with which argument.
 import { TorenError } from "../errors.ts";
 import { type Json, NotJson, toJson } from "../json.ts";
-import { TIME_MAX_MS, WAVE_TASKS_MAX } from "../limits.ts";
+import { PARALLEL_MAX, TIME_MAX_MS, WAVE_TASKS_MAX } from "../limits.ts";
 import {
   type Request,
   type StepFn,
@@ -20,6 +20,8 @@ export interface TaskSpec {
 export interface WaveOptions {
   /** `fail` (default): the first failed task ends the wave, which rejects with WaveFailed. `collect`: all are waited for, failures are results. */
   readonly onTaskFailure?: "fail" | "collect";
+  /** Tasks of the wave that are worked on at once, over all workers. Default: no bound but the agent's and its models'. */
+  readonly maxParallel?: number;
   /** From planning on; tasks that haven't ended by then fail with `task.timeout`. Default: none. */
   readonly timeoutMs?: number;
 }
@@ -55,8 +57,6 @@ function options(call: string, given: unknown, known: readonly string[]): void {
     throw bad(`${call}: options must be an object, not ${kind(given)}`);
   for (const key of Object.keys(given)) {
     if (known.includes(key)) continue;
-    if (key === "maxParallel")
-      throw new TorenError("not_in_this_version", `${call}: maxParallel is not in this version`);
     throw bad(`${call}: unknown option ${key} (known: ${known.join(", ")})`);
   }
 }
@@ -88,7 +88,7 @@ export function wave(name: string, tasks: readonly TaskSpec[], given: WaveOption
       `${call}: ${tasks.length} tasks; a wave has ${WAVE_TASKS_MAX} at most: plan several`,
     );
   }
-  options(call, given, ["onTaskFailure", "timeoutMs"]);
+  options(call, given, ["onTaskFailure", "maxParallel", "timeoutMs"]);
   const onTaskFailure = given.onTaskFailure ?? "fail";
   if (onTaskFailure !== "fail" && onTaskFailure !== "collect")
     throw bad(`${call}: onTaskFailure must be "fail" or "collect"`);
@@ -98,7 +98,11 @@ export function wave(name: string, tasks: readonly TaskSpec[], given: WaveOption
       throw bad(`${call}: tasks[${i}] must be made by ctx.task, not ${kind(item)}`);
     return oneTask(`${call} tasks[${i}]`, spec.role, spec.input);
   });
-  return { type: "wave", name, onTaskFailure, timeoutMs: timeout(call, given.timeoutMs), tasks: requests };
+  const { maxParallel = null } = given;
+  if (maxParallel !== null && !(Number.isInteger(maxParallel) && maxParallel >= 1 && maxParallel <= PARALLEL_MAX))
+    throw bad(`${call}: maxParallel must be a whole number from 1 to ${PARALLEL_MAX}, not ${shown(maxParallel)}`);
+  const timeoutMs = timeout(call, given.timeoutMs);
+  return { type: "wave", name, onTaskFailure, timeoutMs, maxParallel, tasks: requests };
 }
 
 /** A wave of one, named by its role. */
@@ -106,7 +110,8 @@ export function ask(role: string, input: Json, given: { readonly timeoutMs?: num
   const call = `ctx.ask(${JSON.stringify(named("ctx.ask", "role", role))})`;
   options(call, given, ["timeoutMs"]);
   const tasks = [oneTask(call, role, input)];
-  return { type: "wave", name: role, onTaskFailure: "fail", timeoutMs: timeout(call, given.timeoutMs), tasks };
+  const timeoutMs = timeout(call, given.timeoutMs);
+  return { type: "wave", name: role, onTaskFailure: "fail", timeoutMs, maxParallel: null, tasks };
 }
 
 const timeout = (call: string, value: number | undefined): number | undefined =>

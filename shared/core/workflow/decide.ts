@@ -25,6 +25,7 @@ export interface WaveDecision {
   readonly name: string;
   readonly onTaskFailure: "fail" | "collect";
   readonly dueAt?: number;
+  readonly maxParallel: number | null;
   readonly tasks: readonly TaskRequest[];
 }
 type DecidedEvent = Extract<
@@ -101,7 +102,7 @@ export function createDecider(runId: string, history: RunHistory, tick: Tick): D
       const seq = history.head + decisions.length + 1;
       if (request.type === "wave") {
         const due = request.timeoutMs === undefined ? undefined : Math.ceil(tick.now + request.timeoutMs);
-        const { name, onTaskFailure, tasks } = request;
+        const { name, onTaskFailure, maxParallel, tasks } = request;
         decisions.push({
           type: "wave",
           seq,
@@ -109,6 +110,7 @@ export function createDecider(runId: string, history: RunHistory, tick: Tick): D
           digest,
           name,
           onTaskFailure,
+          maxParallel,
           tasks,
           ...(due === undefined ? {} : { dueAt: due }),
         });

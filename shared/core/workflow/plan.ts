@@ -55,6 +55,8 @@ export interface FreshTask extends Content {
 export interface WavePlan {
   readonly wave: number;
   readonly onTaskFailure: "fail" | "collect";
+  /** Tasks of it that are worked on at once; null: no bound. */
+  readonly maxParallel: number | null;
   readonly fresh: readonly FreshTask[];
   /** Tasks of cut plans that this wave takes over; ended ones stay as they are, parked ones are woken. */
   readonly claimed: readonly string[];
@@ -90,7 +92,7 @@ export function planTick(
     const tasks = ids.map((id, place) => id ?? taskId(wave, place));
     for (const id of tasks) taken.add(id);
     if (tasks.length > 0) waves.push(wavePlan(decision, wave, ids));
-    const { after, digest, name, onTaskFailure, dueAt } = decision;
+    const { after, digest, name, onTaskFailure, dueAt, maxParallel } = decision;
     return {
       type: "WavePlanned",
       after,
@@ -100,6 +102,7 @@ export function planTick(
       tasks,
       onTaskFailure,
       ...(dueAt === undefined ? {} : { dueAt }),
+      ...(maxParallel === null ? {} : { maxParallel }),
     };
   });
   return { events, waves };
@@ -109,5 +112,6 @@ function wavePlan(decision: WaveDecision, wave: number, ids: readonly (string | 
   const fresh = decision.tasks.flatMap((task, place) =>
     ids[place] === null ? [{ taskId: taskId(wave, place), ...task }] : [],
   );
-  return { wave, onTaskFailure: decision.onTaskFailure, fresh, claimed: ids.filter((id) => id !== null) };
+  const { onTaskFailure, maxParallel } = decision;
+  return { wave, onTaskFailure, maxParallel, fresh, claimed: ids.filter((id) => id !== null) };
 }

@@ -1,5 +1,5 @@
-// What a workflow asks for, in the form that is digested and decided. The digest says what is asked, not how patiently: time-outs, attempts and a
-// step's code are left out, so changing them cuts nothing (a wave's time-out is fixed when it is planned, a step's rules are those of the code that runs it).
+// What a workflow asks for, in the form that is digested and decided. The digest says what is asked, not how patiently: time-outs, attempts, how much
+// is done at once and a step's code are left out, so changing them cuts nothing (a wave's are fixed when it is planned, a step's are those of the code that runs it).
 import { DIGEST_VERSION, digestOf, hash } from "../digest.ts";
 import { TorenError } from "../errors.ts";
 import { canonical, type Json, utf8Bytes } from "../json.ts";
@@ -17,6 +17,8 @@ export interface WaveRequest {
   readonly name: string;
   readonly onTaskFailure: "fail" | "collect";
   readonly timeoutMs: number | undefined;
+  /** Null: no bound. */
+  readonly maxParallel: number | null;
   readonly tasks: readonly TaskRequest[];
 }
 

@@ -4,7 +4,7 @@
 -- read loses the wave. A claimed task that hasn't ended gets a fact: it may hold, or be about to (its hold is in the inbox before the claim then).
 -- New tasks are of the run's generation (I7): older code must not begin what newer code planned.
 -- $1 run  $2 head  $3 epoch  $4 event types text[]  $5 payloads jsonb[]  $6 progress bool  $7 lease ms int  $8 grace ms int
--- $9 waves int[]  $10 on_failure text[]
+-- $9 waves int[]  $10 on_failure text[]  $18 tasks worked on at once int[] (null: no bound)
 -- $11 wave int[]  $12 task id text[]  $13 role text[]  $14 input jsonb[]  $15 digest text[]      (a new task each)
 -- $16 wave int[]  $17 task id text[]                                                            (a claimed task each)
 -- Returns one row, or none: head or epoch was not as expected. `complete`: waves decided already, for which no bell will come.
@@ -49,13 +49,13 @@ WITH locked AS MATERIALIZED (
   SELECT $1::uuid, m.stream_id, m.inbox_seq, 'claim:' || m.wave, 'claim', jsonb_build_object('kind', 'claim', 'wave', m.wave)
   FROM moved m WHERE m.wave IS NOT NULL AND m.status <> 'ended'
 ), counts AS MATERIALIZED (
-  SELECT v.wave, v.on_failure,
+  SELECT v.wave, v.on_failure, v.max_parallel,
          (SELECT count(*) FROM fresh f WHERE f.wave = v.wave)::int + (SELECT count(*) FROM claim c WHERE c.wave = v.wave AND c.status <> 'ended')::int AS unsettled,
          v.on_failure = 'fail' AND EXISTS (SELECT 1 FROM claim c WHERE c.wave = v.wave AND c.status = 'ended' AND c.outcome <> 'completed') AS broke
-  FROM go, unnest($9::int[], $10::text[]) AS v(wave, on_failure)
+  FROM go, unnest($9::int[], $10::text[], $18::int[]) AS v(wave, on_failure, max_parallel)
 ), waved AS (
-  INSERT INTO :agent.waves (run_id, wave, on_failure, unsettled, signalled)
-  SELECT $1::uuid, wave, on_failure, unsettled, unsettled = 0 OR broke FROM counts
+  INSERT INTO :agent.waves (run_id, wave, on_failure, unsettled, signalled, max_parallel)
+  SELECT $1::uuid, wave, on_failure, unsettled, unsettled = 0 OR broke, max_parallel FROM counts
 ), stated AS (                                     -- the run goes on: its cached status with it; last, and only after the stream rows have moved
   UPDATE :agent.runs r SET waiting_cut = r.waiting_cut - (go.wait = 'cut')::int, phase = 'running'
   FROM go JOIN moved m ON m.stream_id = 'run' AND go.wait IN ('cut', 'timer', 'retry') WHERE r.run_id = $1::uuid

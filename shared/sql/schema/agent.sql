@@ -109,6 +109,7 @@ CREATE TABLE :agent.waves (
   on_failure text NOT NULL CHECK (on_failure IN ('fail', 'collect')),
   unsettled int NOT NULL,
   signalled boolean NOT NULL,
+  max_parallel int,                                 -- tasks of it that are worked on at once; null: no bound
   PRIMARY KEY (run_id, wave)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
 

@@ -66,6 +66,7 @@ export const fresh = (taskId: string, input: Json = taskId) => ({
 export const wave = (n: number, count: number, more: Partial<PlannedWave> = {}): PlannedWave => ({
   wave: n,
   onTaskFailure: "fail",
+  maxParallel: null,
   fresh: Array.from({ length: count }, (_, i) => fresh(`w${n}t${i}`)),
   claimed: [],
   ...more,

@@ -19,6 +19,7 @@ export function budgetSuite(get: () => Bench): void {
       await run.plan({
         wave: 0,
         onTaskFailure: "collect",
+        maxParallel: null,
         claimed: [],
         fresh: Array.from({ length: tasks }, (_, i) => ({
           taskId: `w0t${i}`,

@@ -29,10 +29,24 @@ export function waveSuite(get: () => Bench): void {
       expect(await b.store.tasks.spec(b.stream(runId, "task:w0t1"))).toEqual({
         ...fresh("w0t1"),
         session: false,
+        wave: { number: 0, maxParallel: null },
         budget: NO_BUDGET,
       });
       expect(await b.store.tasks.spec(b.stream(runId, "task:w9t9"))).toBeNull();
       await run.write([event("A")]); // the plan moved the head by its own events
+    });
+
+    test("how many of a wave's tasks are worked on at once is read with each; a claimed one counts in its new wave", async () => {
+      const b = get();
+      const runId = await b.run();
+      const run = await b.take(b.stream(runId));
+      await run.plan(wave(0, 2, { maxParallel: 5 }), wave(1, 1));
+      const waveOf = async (taskId: string) => (await b.store.tasks.spec(b.stream(runId, `task:${taskId}`)))?.wave;
+      expect(await waveOf("w0t1")).toEqual({ number: 0, maxParallel: 5 });
+      expect(await waveOf("w1t0")).toEqual({ number: 1, maxParallel: null });
+      await run.plan(wave(2, 0, { claimed: ["w0t1"], maxParallel: 3 }));
+      expect(await waveOf("w0t0")).toEqual({ number: 0, maxParallel: 5 });
+      expect(await waveOf("w0t1")).toEqual({ number: 2, maxParallel: 3 });
     });
 
     test("I12: a plan under a lost lease changes nothing", async () => {

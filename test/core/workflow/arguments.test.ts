@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { TorenError } from "../../../shared/core/errors.ts";
 import type { Json } from "../../../shared/core/json.ts";
-import { PAYLOAD_MAX_BYTES, TIME_MAX_MS, WAVE_TASKS_MAX } from "../../../shared/core/limits.ts";
+import { PARALLEL_MAX, PAYLOAD_MAX_BYTES, TIME_MAX_MS, WAVE_TASKS_MAX } from "../../../shared/core/limits.ts";
 import type { WorkflowCtx } from "../../../shared/core/workflow/context.ts";
 import { failedWith, run } from "./happenings.ts";
 
@@ -70,10 +70,22 @@ describe("bad arguments are exceptions at the call", () => {
       (c) => c.ask("r", 1, { timeout: 5 } as never),
     ],
     [
-      "an option of a later version",
-      "not_in_this_version",
-      'ctx.wave("w"): maxParallel is not in this version',
-      (c) => c.wave("w", [], { maxParallel: 2 } as never),
+      "no task at once",
+      "workflow.bad_argument",
+      `ctx.wave("w"): maxParallel must be a whole number from 1 to ${PARALLEL_MAX}, not 0`,
+      (c) => c.wave("w", [], { maxParallel: 0 }),
+    ],
+    [
+      "half a task at once",
+      "workflow.bad_argument",
+      `ctx.wave("w"): maxParallel must be a whole number from 1 to ${PARALLEL_MAX}, not 1.5`,
+      (c) => c.wave("w", [], { maxParallel: 1.5 }),
+    ],
+    [
+      "a bound of an ask, which is one task",
+      "workflow.bad_argument",
+      'ctx.ask("r"): unknown option maxParallel (known: timeoutMs)',
+      (c) => c.ask("r", 1, { maxParallel: 2 } as never),
     ],
     [
       "a wave too large",

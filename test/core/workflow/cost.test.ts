@@ -24,7 +24,14 @@ function logOf(n: number): Recorded<RunEvent>[] {
   add({ type: "RunCreated", process: "main", input: null });
   for (let i = 0, after = 0; i < n; i++) {
     const tasks = [taskRequest("a", i)];
-    const digest = digestOfRequest({ type: "wave", name: "a", onTaskFailure: "fail", timeoutMs: undefined, tasks });
+    const digest = digestOfRequest({
+      type: "wave",
+      name: "a",
+      onTaskFailure: "fail",
+      timeoutMs: undefined,
+      maxParallel: null,
+      tasks,
+    });
     const op = add({
       type: "WavePlanned",
       after,

@@ -148,13 +148,13 @@ describe("I6: edits of a workflow under way", () => {
     expect(await firstCut(timed(true), world)).toBe("blocked");
   });
 
-  test("policy is no content: another time-out, other attempts, another body of a step cut nothing", async () => {
+  test("policy is no content: another time-out, more at once, other attempts, another body of a step cut nothing", async () => {
     const patient =
       (timeoutMs: number, value: string): Workflow =>
       async (c) => {
-        const a = c.ask("a", 1, { timeoutMs });
+        const a = c.wave("a", [c.task("a", 1)], { timeoutMs, maxParallel: timeoutMs });
         const s = c.step("s", async () => value, { attempts: timeoutMs, timeoutMs });
-        return [await a, await s];
+        return [(await a).name, await s];
       };
     const world = await runAfter(0, patient(10, "old"));
     expect(await firstCut(patient(20, "new"), world)).toBe("blocked");

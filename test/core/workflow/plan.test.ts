@@ -42,13 +42,14 @@ describe("claims", () => {
   });
 });
 
-const decision = (seq: number, name: string, contents: string): WaveDecision => ({
+const decision = (seq: number, name: string, contents: string, maxParallel: number | null = null): WaveDecision => ({
   type: "wave",
   seq,
   after: 0,
   digest: `d${name}`,
   name,
   onTaskFailure: "collect",
+  maxParallel,
   tasks: contents ? contents.split(" ").map((digest) => ({ role: "r", input: digest, digest })) : [],
 });
 
@@ -75,14 +76,17 @@ describe("a tick's plan", () => {
   ]);
 
   test("ids read w<wave>t<place>; requests go where the ids do", () => {
-    const { events, waves } = planTick([decision(2, "a", "p q"), decision(3, "b", "r")], fresh, new Map());
+    const { events, waves } = planTick([decision(2, "a", "p q"), decision(3, "b", "r", 4)], fresh, new Map());
     expect(events).toMatchObject([
       { wave: 0, tasks: ["w0t0", "w0t1"] },
       { wave: 1, tasks: ["w1t0"] },
     ]);
+    expect(events.map((e) => "maxParallel" in e && e.maxParallel)).toEqual([false, 4]);
+    expect(waves.map((w) => w.maxParallel)).toEqual([null, 4]);
     expect(waves[1]).toEqual({
       wave: 1,
       onTaskFailure: "collect",
+      maxParallel: 4,
       claimed: [],
       fresh: [{ taskId: "w1t0", role: "r", input: "r", digest: "r" }],
     });
