@@ -6,16 +6,20 @@ import { DEMO_MODEL } from "../../shared/adapters/model/table.ts";
 import { TorenError } from "../../shared/core/errors.ts";
 import { UsageError } from "./usage-error.ts";
 
-/** The environment's variables that a provider can be reached with. */
-export const PROVIDER_VARIABLES = ["OPENAI_API_KEY", "OPENAI_BASE_URL"] as const;
-/** Of a provider that a later version reaches: people set it, and must be told that it does nothing. */
-const LATER_VARIABLE = "ANTHROPIC_API_KEY";
+/**
+ * The environment's variables that say a provider is meant to be used. AWS's usual ones are set for other reasons too: beside them a region alone makes
+ * bedrock/ reachable (adapters/model/providers.ts).
+ */
+export const PROVIDER_VARIABLES = [
+  "ANTHROPIC_API_KEY",
+  "ANTHROPIC_BASE_URL",
+  "OPENAI_API_KEY",
+  "OPENAI_BASE_URL",
+  "AWS_BEARER_TOKEN_BEDROCK",
+  "AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
+] as const;
 
 export const providersIn = (env: NodeJS.ProcessEnv): string[] => PROVIDER_VARIABLES.filter((name) => env[name]);
-
-/** What there is to say of a key that this version has no use for. */
-export const unusedKey = (env: NodeJS.ProcessEnv): string | null =>
-  env[LATER_VARIABLE] ? `${LATER_VARIABLE} is set, but anthropic/ is not in this version.` : null;
 
 export interface ModelChoice {
   /** `provider/name` for every role; null: each role's own. */
@@ -31,12 +35,6 @@ const RULES = "fixed rules, no language model; simulated costs";
 
 /** `asked`: of `--model`. `unasked`: whether the rule-based one may step in where no provider can be reached. A key is never spent unasked. */
 export function chooseModel(asked: string | undefined, env: NodeJS.ProcessEnv, unasked: boolean): ModelChoice {
-  const { notice, ...choice } = choose(asked, env, unasked);
-  const unused = unusedKey(env);
-  return { ...choice, notice: unused === null ? notice : `${unused} ${notice}` };
-}
-
-function choose(asked: string | undefined, env: NodeJS.ProcessEnv, unasked: boolean): ModelChoice {
   const found = providersIn(env);
   if (asked !== undefined && asked !== "demo" && !/^[^/\s]+\/\S+$/.test(asked))
     throw new UsageError(`--model "${asked}" is no model: write provider/name, as in openai/gpt-5-mini, or demo.`);
@@ -49,12 +47,13 @@ function choose(asked: string | undefined, env: NodeJS.ProcessEnv, unasked: bool
         : ` ${found.join(" and ")} in the environment stay${found.length === 1 ? "s" : ""} unused.`;
     return { model: DEMO_NAME, demo: true, notice: `The demo model answers (${RULES}).${unspent}` };
   }
-  const none = unusedKey(env) === null ? "No provider key is set" : "No other provider key is set";
+  const none = "No provider key is set";
   if (found.length === 0 && asked === undefined && unasked) {
-    const notice = `${none}: the demo model answers (${RULES}). OPENAI_API_KEY or OPENAI_BASE_URL brings a real one.`;
+    const notice = `${none}: the demo model answers (${RULES}). OPENAI_API_KEY, ANTHROPIC_API_KEY or OPENAI_BASE_URL brings a real one.`;
     return { model: DEMO_NAME, demo: true, notice };
   }
-  const missing = asked === undefined ? ": set OPENAI_API_KEY or OPENAI_BASE_URL, or start with --model demo" : "";
+  const missing =
+    asked === undefined ? ": set what your models need (`toren doctor` says what), or start with --model demo" : "";
   const uses = found.length === 0 ? `${none}${missing}.` : `Using ${found.join(" and ")} of the environment.`;
   return {
     model: asked ?? null,

@@ -11,7 +11,7 @@ import { problemText } from "../../shared/authoring/problem.ts";
 import { messageOf, TorenError } from "../../shared/core/errors.ts";
 import type { AgentDefinition } from "../../shared/ports/agents.ts";
 import { findServer } from "../client/connect.ts";
-import { PROVIDER_VARIABLES, providersIn, unusedKey } from "../client/models.ts";
+import { PROVIDER_VARIABLES, providersIn } from "../client/models.ts";
 import { cacheFolderOf, openDatabase } from "../compose.ts";
 import { loadAgents } from "../load/load-agents.ts";
 import { prepareState, stateFolderOf } from "../state.ts";
@@ -196,13 +196,11 @@ function modelFindings({ name, roles }: AgentDefinition, env: NodeJS.ProcessEnv)
 /** Names of variables, never what is in them. */
 function providerFinding({ env }: Terminal): Finding {
   const found = providersIn(env);
-  const unused = unusedKey(env);
-  const and = unused === null ? "" : `; ${unused}`;
-  if (found.length > 0) return { what: "provider keys", state: "ok", found: `${found.join(", ")} set${and}` };
+  if (found.length > 0) return { what: "provider keys", state: "ok", found: `${found.join(", ")} set` };
   return {
     what: "provider keys",
     state: "note",
-    found: `none of ${PROVIDER_VARIABLES.join(", ")}; \`toren run\` uses the demo model${and}`,
+    found: `none of ${PROVIDER_VARIABLES.join(", ")}; \`toren run\` uses the demo model`,
   };
 }
 

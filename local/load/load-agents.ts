@@ -1,6 +1,7 @@
 // The laptop's loader: folders under agents/ become definitions. Everything that is wrong is said at once, with file and line; nothing is thrown for it.
 import { readdir, readFile, realpath } from "node:fs/promises";
 import { basename, join, resolve, sep } from "node:path";
+import { checkOptions } from "../../shared/adapters/model/models.ts";
 import { type AgentFile, parseAgentYaml } from "../../shared/authoring/agent-yaml.ts";
 import { defineAgent, type LoadedModule } from "../../shared/authoring/define-agent.ts";
 import type { LoadProblem } from "../../shared/authoring/problem.ts";
@@ -82,7 +83,7 @@ export async function loadAgent(agentFolder: string, options: LoadOptions): Prom
       problems: [{ code: "agent.invalid", agent: name, file: displayPath(yamlPath), line: null, message }],
     };
   }
-  const yaml = parseAgentYaml(source.text, displayPath(yamlPath), name);
+  const yaml = optionsChecked(parseAgentYaml(source.text, displayPath(yamlPath), name), name, options.env);
   const code = await loadCode(folder, name, options.cacheFolder);
   const prompts = await readPrompts(yaml, folder);
   const inputs = [yamlPath, ...code.inputs, ...promptPaths(yaml).map((path) => join(folder, path))];
@@ -100,6 +101,17 @@ export async function loadAgent(agentFolder: string, options: LoadOptions): Prom
   return defined.ok
     ? { name, inputs, agent: defined.agent, problems: [] }
     : { name, inputs, agent: null, problems: defined.problems };
+}
+
+/** What a provider would refuse of a role's `options` is told here, before any question is asked. */
+function optionsChecked(yaml: AgentFile, agent: string, env: LoadOptions["env"]): AgentFile {
+  const problems = (yaml.config?.roles ?? []).flatMap(({ name, model = "", options = {}, path }): LoadProblem[] => {
+    const problem = checkOptions(model, options, env);
+    const line = yaml.lineOf([...path, "options"]);
+    const message = `role "${name}": ${problem}`;
+    return problem === null ? [] : [{ code: "agent.invalid", agent, file: yaml.file, line, message }];
+  });
+  return { ...yaml, problems: [...yaml.problems, ...problems] };
 }
 
 type Code = { readonly inputs: readonly string[] } & (

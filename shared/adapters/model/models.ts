@@ -1,10 +1,12 @@
 // From a role's `provider/name` to something that can be asked. A provider's SDK is loaded when it is first used: it costs start-up time otherwise.
 import { closest } from "../../core/closest.ts";
 import type { ErrorInfo } from "../../core/errors.ts";
+import type { Json } from "../../core/json.ts";
 import type { Model, Models } from "../../ports/model.ts";
+import { type Environment, PROVIDERS, type Provider } from "./providers.ts";
 import { factsOf } from "./table.ts";
 
-export type Environment = Readonly<Record<string, string | undefined>>;
+export type { Environment } from "./providers.ts";
 
 export interface ModelsOptions {
   readonly env: Environment;
@@ -12,27 +14,25 @@ export interface ModelsOptions {
   readonly scripted?: Readonly<Record<string, Model>>;
 }
 
-const LATER = new Set(["anthropic", "bedrock"]);
+type Named =
+  | { readonly ok: true; readonly provider: Provider; readonly model: string }
+  | { readonly ok: false; readonly message: string };
 
-/** Why a model can't be asked, as far as its name and the environment tell; null: it can be. `model.unknown`, or `model.auth` where a key is missing. */
+/** Why a model can't be asked, as far as its name and the environment tell; null: it can be. `model.unknown`, or `model.auth` where a setting is missing. */
 export function modelRefusal(name: string, env: Environment): ErrorInfo | null {
-  const unknown = (message: string): ErrorInfo => ({ code: "model.unknown", message });
-  const slash = name.indexOf("/");
-  const provider = name.slice(0, Math.max(0, slash));
-  if (slash <= 0 || slash === name.length - 1)
-    return unknown(`"${name}" is no model name: write provider/name, such as openai/gpt-5-mini.`);
-  if (LATER.has(provider))
-    return unknown(
-      `Provider "${provider}" is not in this version; openai/ is, with any base URL that speaks its chat completions.`,
-    );
-  if (provider === "mock") return unknown(`"${name}" is not scripted: mock/ models exist in tests only.`);
-  if (provider !== "openai") return unknown(`There is no provider "${provider}". ${closest(provider, ["openai"])}`);
-  if (env.OPENAI_API_KEY || env.OPENAI_BASE_URL) return null;
-  return {
-    code: "model.auth",
-    message:
-      "No key for openai/: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own (Ollama, vLLM), where the worker starts, or use the demo model (`toren dev --model demo` where a server runs).",
-  };
+  const named = split(name);
+  if (!named.ok) return { code: "model.unknown", message: named.message };
+  const missing = named.provider.missing(named.model, env);
+  return missing === null ? null : { code: "model.auth", message: missing };
+}
+
+/**
+ * Why a model would refuse a role's `options`, as a sentence; null: nothing is known against them. `env` decides where it matters how the provider is
+ * reached; left out, options pass that fit one of the ways. A name that is no model's has options of no meaning: null, `modelRefusal` speaks of it.
+ */
+export function checkOptions(name: string, options: Json, env?: Environment): string | null {
+  const named = split(name);
+  return named.ok ? named.provider.checkOptions(named.model, options, env) : null;
 }
 
 export function createModels({ env, scripted = {} }: ModelsOptions): Models {
@@ -43,23 +43,26 @@ export function createModels({ env, scripted = {} }: ModelsOptions): Models {
       const own = Object.hasOwn(scripted, name) ? scripted[name] : undefined;
       if (own !== undefined) return { ok: true, model: own };
       const refused = modelRefusal(name, env);
+      const named = split(name);
       if (refused !== null) return { ok: false, error: refused };
-      const model = name.slice(name.indexOf("/") + 1);
-      const key = env.OPENAI_API_KEY;
-      const found =
-        loaded.get(name) ??
-        import("./openai.ts").then((m) =>
-          m.createOpenAiChat({
-            model,
-            apiKey: key || "none",
-            baseURL: env.OPENAI_BASE_URL,
-            organization: env.OPENAI_ORG_ID,
-            project: env.OPENAI_PROJECT_ID,
-          }),
-        );
+      if (!named.ok) return { ok: false, error: { code: "model.unknown", message: named.message } };
+      const found = loaded.get(name) ?? named.provider.load(named.model, env);
       loaded.set(name, found);
       return { ok: true, model: await found };
     },
     facts: factsOf,
   };
+}
+
+function split(name: string): Named {
+  const slash = name.indexOf("/");
+  const provider = name.slice(0, Math.max(0, slash));
+  const wrong = (message: string): Named => ({ ok: false, message });
+  if (slash <= 0 || slash === name.length - 1)
+    return wrong(`"${name}" is no model name: write provider/name, such as openai/gpt-5-mini.`);
+  if (provider === "mock") return wrong(`"${name}" is not scripted: mock/ models exist in tests only.`);
+  const found = Object.hasOwn(PROVIDERS, provider) ? PROVIDERS[provider] : undefined;
+  if (found === undefined)
+    return wrong(`There is no provider "${provider}". ${closest(provider, Object.keys(PROVIDERS))}`);
+  return { ok: true, provider: found, model: name.slice(slash + 1) };
 }

@@ -1,7 +1,7 @@
 // Over 300 lines: each case stands with the whole exchange that it is about. OpenAI's chat completions over real HTTP: what goes out, what is made of every answer, and that a question is asked once.
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { createOpenAiChat } from "../../../shared/adapters/model/openai.ts";
+import { createOpenAiChat } from "../../../shared/adapters/model/openai/chat.ts";
 import type { Message, ModelRequest, ModelResponse } from "../../../shared/core/messages.ts";
 import { modelResponse } from "../../../shared/core/messages.ts";
 import { nextAction } from "../../../shared/core/task/loop.ts";

@@ -49,3 +49,13 @@ describe("what is no text, or not the agent's", () => {
     expect(crew?.roles.get("main")?.system).toBe("Answer.");
   });
 });
+
+test("options that a provider would refuse are told at once, with their line; another provider's names are none of this one's", async () => {
+  const folder = agentFolder();
+  const yaml = (model: string) =>
+    `name: crew\ndescription: x\nmodel: ${model}\nsystem: s\noptions:\n  thinking: { type: adaptive }\n`;
+  folder.write("crew/agent.yaml", yaml("anthropic/claude-opus-5"));
+  expect(await problems(folder)).toEqual([]);
+  folder.write("crew/agent.yaml", yaml("bedrock/amazon.nova-pro-v1:0"));
+  expect(await problems(folder)).toEqual([expect.stringMatching(/^crew\/agent\.yaml:[56]: role "main": .*thinking/)]);
+});

@@ -1,9 +1,9 @@
 // OpenAI's chat completions, and whatever speaks them under a base URL (Ollama, vLLM, gateways, `toren model-server`). Our own retries only.
 import OpenAI, { APIConnectionError, APIError, APIUserAbortError } from "openai";
-import type { ErrorCode } from "../../core/errors.ts";
-import { messageOf } from "../../core/errors.ts";
-import { canonical, type JsonObject, toJson } from "../../core/json.ts";
-import { MODEL_TIMEOUT_MS } from "../../core/limits.ts";
+import type { ErrorCode } from "../../../core/errors.ts";
+import { messageOf } from "../../../core/errors.ts";
+import { canonical, type JsonObject, toJson } from "../../../core/json.ts";
+import { MODEL_TIMEOUT_MS } from "../../../core/limits.ts";
 import type {
   AssistantPart,
   Message,
@@ -12,8 +12,8 @@ import type {
   StopReason,
   ToolUsePart,
   Usage,
-} from "../../core/messages.ts";
-import type { Model, ModelAnswer, ModelFailure } from "../../ports/model.ts";
+} from "../../../core/messages.ts";
+import type { Model, ModelAnswer, ModelFailure } from "../../../ports/model.ts";
 
 export interface OpenAiOptions {
   readonly model: string;
