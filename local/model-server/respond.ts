@@ -12,6 +12,7 @@ import { canonical, isObject, type Json, parseJson, sha256 } from "./json.ts";
 import { CHARS_PER_TOKEN } from "./limits.ts";
 import { type Passage, readPassages } from "./passages.ts";
 import { findQuotes, groupQuotes } from "./quotes.ts";
+import { summaryAsked } from "./summary.ts";
 import { taskOf } from "./task.ts";
 import { type Call, forcedCall, nextCalls, type Progress } from "./tools.ts";
 
@@ -35,13 +36,14 @@ export type Answer = { readonly usage: Usage } & (
 export function respond(request: ChatRequest): Answer {
   const userText = lastUserText(request.messages);
   const task = taskOf(userText);
-  const calls = callsNow(request, task);
+  const summary = summaryAsked(request.messages, userText);
+  const calls = summary === null ? callsNow(request, task) : [];
   if (calls.length > 0) {
     const digest = requestDigest(request as Json);
     const identified = calls.map((call, i) => ({ ...call, id: `call_${sha256(`${digest}:${i}`).slice(0, 24)}` }));
     return { kind: "calls", calls: identified, usage: usageOf(request, canonical(calls as unknown as Json)) };
   }
-  const text = textNow(request, task, userText);
+  const text = summary ?? textNow(request, task, userText);
   const most = request.max_completion_tokens ?? request.max_tokens ?? Number.POSITIVE_INFINITY;
   const cut = text.length > most * CHARS_PER_TOKEN ? text.slice(0, most * CHARS_PER_TOKEN) : text;
   return { kind: "text", text: cut, finishReason: cut === text ? "stop" : "length", usage: usageOf(request, cut) };
@@ -70,7 +72,12 @@ function answerText(messages: readonly ChatMessage[], task: string, userText: st
   const results = resultsSince(messages);
   if (results.length > 0) return answerFromResults(task, results);
   const said = messages.filter((message) => message.role === "user").slice(0, -1);
-  return answerFromConversation(task, said.map(textOf)) ?? restatement(task);
+  return (
+    answerFromConversation(
+      task,
+      said.flatMap((message) => textOf(message).split("\n")),
+    ) ?? restatement(task)
+  );
 }
 
 function callsNow(request: ChatRequest, task: string): Call[] {

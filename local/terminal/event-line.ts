@@ -36,9 +36,15 @@ function detailOf(type: string, p: JsonObject): string {
     case "TaskStarted":
       return p.attempt === 1 ? "" : `attempt ${text(p.attempt)}`;
     case "LlmCallStarted":
-      return `${text(p.stepId)} ${text(p.model)}`;
+      return `${text(p.stepId)} ${text(p.model)}${p.purpose === "summary" ? " (a summary)" : ""}`;
     case "LlmCallCompleted":
       return `${text(p.stepId)} ${p.usage ? `${grouped(totalTokens(p.usage as Usage))} tokens` : ""} ${said(p.response)}`;
+    case "LlmCallAccepted":
+      return text(p.ref);
+    case "ToolResultsElided":
+      return (p.toolUseIds as readonly Json[] | undefined)?.map(text).join(" ") ?? "";
+    case "ContextCompacted":
+      return `${text(p.folded)} messages: ${quoted(p.summary)}`;
     case "ToolCallStarted":
       return `${text(p.tool)} ${quoted(p.args)}`;
     case "ToolCallCompleted":
