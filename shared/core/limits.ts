@@ -164,6 +164,10 @@ export const ANTHROPIC_IMAGE_BASE64_CHARS = 10_000_000;
 export const ANTHROPIC_REQUEST_BYTES = 32_000_000;
 /** Anthropic's API: images, and pages of PDFs, of one request to a model with a window of less than a million tokens; others take six times as many. */
 export const ANTHROPIC_FILES_MAX = 100;
+/** Anthropic's API: properties that an output schema may leave open (platform.claude.com/docs/en/build-with-claude/structured-outputs). */
+export const ANTHROPIC_SCHEMA_OPTIONAL_MAX = 24;
+/** Anthropic's API: places of an output schema that may be of several types; the same page. */
+export const ANTHROPIC_SCHEMA_UNIONS_MAX = 16;
 /** Tries of one model call in a row within one worker; past them the task parks until the next one. */
 export const MODEL_TRIES = 6;
 /** A longer wait than this parks the task: an outage holds no worker. */
