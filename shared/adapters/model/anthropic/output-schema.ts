@@ -1,6 +1,7 @@
 // An output schema in the part of JSON Schema that Anthropic can hold an answer to (platform.claude.com/docs/en/build-with-claude/structured-outputs).
 // Rules that only narrow a value are left out: the engine checks every answer against the whole schema, and the system prompt quotes it.
 import type { Json, JsonObject } from "../../../core/json.ts";
+import { ANTHROPIC_SCHEMA_OPTIONAL_MAX, ANTHROPIC_SCHEMA_UNIONS_MAX } from "../../../core/limits.ts";
 
 const NARROWING = [
   "minimum",
@@ -30,16 +31,15 @@ const KEYS = new Set([
   "items",
 ]);
 const TYPES = new Set<Json>(["object", "array", "string", "integer", "number", "boolean", "null"]);
-/** What a schema may leave open: Anthropic's limits. */
-const OPTIONAL_MAX = 24;
-const UNIONS_MAX = 16;
 
 /** Null: an answer can't be held to it. */
 export function heldSchema(schema: Json): JsonObject | null {
   if (!isObject(schema)) return null;
   const held = simplified(schema, { root: schema, within: new Set() });
   if (!isObject(held) || held.type !== "object" || !holds(held)) return null;
-  return count(held, optionals) <= OPTIONAL_MAX && count(held, unions) <= UNIONS_MAX ? held : null;
+  return count(held, optionals) <= ANTHROPIC_SCHEMA_OPTIONAL_MAX && count(held, unions) <= ANTHROPIC_SCHEMA_UNIONS_MAX
+    ? held
+    : null;
 }
 
 interface Place {

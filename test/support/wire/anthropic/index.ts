@@ -135,7 +135,11 @@ export async function createWireAnthropic(options: WireAnthropicOptions): Promis
       response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(fault.json));
     else if (fault !== null && "empty" in fault) response.writeHead(200, { "content-type": "text/event-stream" }).end();
     else if (wrong !== null) refuse(response, wrong.status, wrong.type, wrong.message);
-    else await answer(call, fault, response);
+    else
+      await answer(call, fault, response).catch((thrown: unknown) => {
+        if (response.headersSent) response.destroy();
+        else refuse(response, 500, "api_error", `the script of the test: ${String(thrown)}`);
+      });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
