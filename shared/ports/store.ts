@@ -281,7 +281,7 @@ export interface NewRun {
   readonly codeHash: string;
   readonly idempotencyKey: string | null;
   readonly files: readonly string[];
-  /** Default: no bound. */
+  /** Default: no bound. Not part of what makes a request under an idempotency key the same: its agent's limits may have been edited. */
   readonly budget?: Budget;
   /** W3C traceparent of the run's first span; left out: nobody traces it. */
   readonly traceContext?: string;
@@ -295,7 +295,7 @@ export interface RunStore {
   ): Promise<{ readonly type: "created" | "existing"; readonly runId: string; readonly same: boolean }>;
   /** The run that was created under this idempotency key, and whether its request was the same; null: none was. */
   existing(
-    request: Pick<NewRun, "agent" | "process" | "input" | "files" | "budget">,
+    request: Pick<NewRun, "agent" | "process" | "input" | "files">,
     idempotencyKey: string,
   ): Promise<{ readonly runId: string; readonly same: boolean } | null>;
   get(agent: string, runId: string): Promise<RunRow | null>;

@@ -3,7 +3,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/gl
 import { createScriptedModel } from "../../shared/adapters/model/script.ts";
 import { type Budget, NO_BUDGET } from "../../shared/core/task/ledger.ts";
 import type { RoleDefinition } from "../../shared/ports/agents.ts";
-import { role, tool, workflow } from "../support/agents.ts";
+import { agent, role, serving, tool, workflow } from "../support/agents.ts";
+import { createStack } from "../support/stack.ts";
 import { AGENT, type EngineTest, engineTest } from "./support.ts";
 
 let t: EngineTest;
@@ -88,4 +89,18 @@ describe("budgets", () => {
     expect(await t.sql(`SELECT 1 FROM agent_${AGENT}.budgets`)).toEqual([]);
     expect(stack.appended.filter((a) => a.startsWith("task:"))).toHaveLength(2);
   });
+});
+
+test("the limits of an agent hold for each of its runs; a run may have lower ones, not higher", async () => {
+  const limits = { maxParallel: null, maxCostUsd: 0.01, totalTokens: 500 };
+  const own = { ...agent(AGENT, [role("main")], MAIN), limits };
+  const stack = createStack({ database: t.database, agents: serving(own), model: createScriptedModel(() => "done") });
+  const budgetOf = async (asked?: Budget) => {
+    const runId = await stack.start(AGENT, "x", asked);
+    const row = await stack.deps.store.runs.get(AGENT, runId);
+    return [row?.budget?.maxCostUsd, row?.budget?.totalTokens];
+  };
+  expect(await budgetOf()).toEqual([0.01, 500]);
+  expect(await budgetOf({ maxCostUsd: 5, totalTokens: 20 })).toEqual([0.01, 20]);
+  stack.stop();
 });

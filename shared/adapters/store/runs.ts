@@ -7,7 +7,7 @@ import { TorenError } from "../../core/errors.ts";
 import type { RawEvent } from "../../core/events.ts";
 import { fromStored, type Json } from "../../core/json.ts";
 import { GRACE_MS, READ_PAGE_ROWS } from "../../core/limits.ts";
-import { budgetOf, isCapped, NO_BUDGET } from "../../core/task/ledger.ts";
+import { budgetOf } from "../../core/task/ledger.ts";
 import type { NewRun, RunBudget, RunOutline, RunRow, RunStatus, RunStore, StreamRow, Wait } from "../../ports/store.ts";
 import { codeOf } from "../database/failures.ts";
 import { restoreAll, writeBlobs } from "./blobs.ts";
@@ -118,10 +118,8 @@ async function create(pool: Pool, statements: Statements, run: NewRun): ReturnTy
 }
 
 /** What makes two requests the same. */
-const requestDigest = (run: Pick<NewRun, "process" | "input" | "files" | "budget">): string => {
-  const { process, input, files, budget = NO_BUDGET } = run;
-  return digestOf({ process, input, files, ...(isCapped(budget) ? { budget: { ...budget } } : {}) });
-};
+const requestDigest = ({ process, input, files }: Pick<NewRun, "process" | "input" | "files">): string =>
+  digestOf({ process, input, files });
 
 async function foundRun(
   statements: Statements,

@@ -58,6 +58,13 @@ export const budgetOf = (tokens: number | null, nano: number | null): Budget => 
   totalTokens: tokens,
   maxCostUsd: nano === null ? null : usdOf(nano),
 });
+/** The tighter of the two, of each kind. */
+export const lower = (a: Budget, b: Budget): Budget => ({
+  totalTokens: smaller(a.totalTokens, b.totalTokens),
+  maxCostUsd: smaller(a.maxCostUsd, b.maxCostUsd),
+});
+const smaller = (a: number | null, b: number | null): number | null =>
+  a === null || b === null ? (a ?? b) : Math.min(a, b);
 export const isCapped = (b: Budget): boolean => b.totalTokens !== null || b.maxCostUsd !== null;
 
 /** Why `ask` doesn't fit beside what is spent; null: it fits. `whose`: "the task's", "the run's". */
