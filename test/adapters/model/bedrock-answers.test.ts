@@ -232,9 +232,9 @@ describe("tokens", () => {
 
   test("whole answers of the same model don't count twice", async () => {
     const usage = {
-      inputTokens: 2,
+      inputTokens: 6_000,
       outputTokens: 19,
-      totalTokens: 5_014,
+      totalTokens: 11_012,
       cacheReadInputTokens: 0,
       cacheWriteInputTokens: 4_993,
     };
@@ -250,7 +250,7 @@ describe("tokens", () => {
             message: "This model doesn't support streaming.",
           }
         : null;
-    expect((await answered()).usage).toMatchObject({ input: 2, cacheWrite: 4_993 });
+    expect((await answered()).usage).toMatchObject({ input: 6_000, cacheWrite: 4_993 });
   });
 
   test("odd numbers make no odd books", async () => {

@@ -212,6 +212,7 @@ describe("reasoning", () => {
     expect(content[0]).toMatchObject({ type: "opaque", data: { text: "hm" } });
     await answered({ messages: [user("Hi."), answerMessage(content), user("Sure?")] });
     expect(JSON.stringify(sent())).not.toContain("hm");
+    expect(server.ledger.map(({ status }) => status)).toEqual([200, 200]);
   });
 
   test("what was written before something changed is left out where the model binds it, and stays where it doesn't", async () => {

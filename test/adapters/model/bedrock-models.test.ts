@@ -56,6 +56,11 @@ describe("an output schema", () => {
     { type: "object", properties: { n: { type: "number", minimum: 1 } }, additionalProperties: false },
     { type: "object", properties: { t: { $ref: "#" } }, additionalProperties: false },
     { type: "array", items: { type: "string" } },
+    {
+      ...outputSchema,
+      $defs: { tree: { type: "array", items: { $ref: "#/$defs/tree" } } },
+      properties: { t: { $ref: "#/$defs/tree" } },
+    },
     { ...outputSchema, patternProperties: {} },
   ])("outside of what Bedrock takes it is left to the words of the system prompt: %j", async (schema) => {
     const { answered, sent, server } = await wire();
@@ -108,6 +113,24 @@ describe("what a model turns out not to take", () => {
     await answered();
     expect(server.ledger.map(({ status }) => status)).toEqual([400, 200, 200]);
     expect(JSON.stringify(server.ledger.slice(1))).not.toContain("cachePoint");
+  });
+
+  test("one thing after the other: what is remembered adds up", async () => {
+    const { answered, server } = await wire();
+    const refusals = ["cachePoint is not permitted", null, "streaming is not supported", null];
+    server.faults = (n) => {
+      const message = refusals[n] ?? null;
+      return message === null ? null : { fault: "exception", status: 400, name: "ValidationException", message };
+    };
+    for (let i = 0; i < 3; i++) await answered();
+    expect(server.ledger.map(({ status, stream }) => [status, stream])).toEqual([
+      [400, true],
+      [200, true],
+      [400, true],
+      [200, false],
+      [200, false],
+    ]);
+    expect(JSON.stringify(server.ledger.at(-1)?.body)).not.toContain("cachePoint");
   });
 
   test("anything else fails once", async () => {

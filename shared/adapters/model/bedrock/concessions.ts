@@ -4,7 +4,7 @@ import type { Plan } from "./request.ts";
 const REFUSALS: readonly (readonly [words: RegExp, without: keyof Plan])[] = [
   [/support\w*\b.*\bstream|stream\w*\b.*\bsupport/i, "stream"],
   [/cache ?point|prompt caching/i, "marks"],
-  [/reasoning ?content|`?signature`? in `?(?:redacted_)?thinking|thinking`? blocks?/i, "reasoning"],
+  [/reasoning ?content|thinking`? blocks?/i, "reasoning"],
   [/output_?config|text_?format|structured output|grammar|schema/i, "outputSchema"],
 ];
 
