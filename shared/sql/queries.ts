@@ -316,6 +316,12 @@ SELECT f.run_id FROM :agent.run_files f JOIN :agent.runs r ON r.run_id = f.run_i
   "find-generation": `
 SELECT max(generation) AS generation FROM toren_control.deployments WHERE agent = $1::text AND code_hash = $2::text
 `,
+  "find-oldest-ready": `
+SELECT greatest(
+  (SELECT extract(epoch FROM clock_timestamp() - created_at) FROM :agent.runs WHERE status = 'created' ORDER BY created_at LIMIT 1),
+  (SELECT extract(epoch FROM clock_timestamp() - wake_at) FROM :agent.streams WHERE wake_at <= statement_timestamp() ORDER BY wake_at LIMIT 1)
+)::float8 * 1000 AS ms
+`,
   "find-run": `
 SELECT run_id, request_digest FROM :agent.runs WHERE idempotency_key = $2::text OR run_id = $1::uuid
 ORDER BY (idempotency_key IS NOT DISTINCT FROM $2::text) DESC LIMIT 1
