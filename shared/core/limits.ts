@@ -1,4 +1,4 @@
-// Every bound of the product (I11): the unit stands last in the name, the reason beside it. Relations are asserted when the module loads.
+// Over 300 lines: one list. Every bound of the product (I11): the unit stands last in the name, the reason beside it. Relations are asserted when the module loads.
 
 /** How long a writer holds a stream without a sign of life. Short enough for a quick take-over, long enough for a pause of the garbage collector. */
 export const LEASE_MS = 30_000;

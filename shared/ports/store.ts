@@ -1,4 +1,4 @@
-// The log and what stands beside it, as the engine sees them. Twins: adapters/store (Postgres); the simulation's own in test/sim.
+// Over 300 lines: one port with its words. The log and what stands beside it, as the engine sees them. Twins: adapters/store (Postgres); the simulation's own in test/sim.
 // All times are milliseconds since 1970 by the store's clock (I8). Every method may reject with TorenError `database.unavailable`; nothing was
 // half-written then, but an append may have landed: `append` finds that out itself (lost acknowledgement) and answers truthfully.
 import type { Price } from "../core/cost.ts";

@@ -6,7 +6,8 @@ import { chain, DIGEST_VERSION, digestOf } from "../../shared/core/digest.ts";
 import type { Json } from "../../shared/core/json.ts";
 import type { Message } from "../../shared/core/messages.ts";
 import { append, emptyHistory, type History, headerOf, linkOf, type RoleText } from "../../shared/core/task/header.ts";
-import { apply, idempotencyKey, initialState } from "../../shared/core/task/state.ts";
+import { apply, idempotencyKey } from "../../shared/core/task/state.ts";
+import { initialState } from "../../shared/core/task/task-state.ts";
 import { json, reversed } from "./arbitraries.ts";
 
 interface Vectors {

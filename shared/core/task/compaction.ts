@@ -24,7 +24,7 @@ import type { Message, ModelRequest } from "../messages.ts";
 import { requestOf } from "./header.ts";
 import { feedbackMessage, textOf } from "./history.ts";
 import { pressure, tokensOf, tokensOfHeader, tokensOfMessages } from "./pressure.ts";
-import type { TaskState } from "./state.ts";
+import type { TaskState } from "./task-state.ts";
 import { elidedResult, foldedSummary, mediaInWords, partSummaryRequest, summaryRequest } from "./texts.ts";
 
 export type Shrink =

@@ -9,7 +9,7 @@ import { textOf } from "./history.ts";
 import { type Amount, askedFor, type Budget, isCapped, type Ledger, overBudget, sum } from "./ledger.ts";
 import type { Call, Verdict } from "./phase.ts";
 import { pressure, tokensOfHeader, tokensOfMessages } from "./pressure.ts";
-import { requestDigest, stepIdOf, summaryIdOf, type TaskState } from "./state.ts";
+import { requestDigest, stepIdOf, summaryIdOf, type TaskState } from "./task-state.ts";
 
 export interface Caps {
   readonly maxSteps: number;

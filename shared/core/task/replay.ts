@@ -2,12 +2,14 @@
 import { type Price, priceOf } from "../cost.ts";
 import { type Recorded, type TaskEvent, TERMINAL } from "../events.ts";
 import type { Json } from "../json.ts";
+import { summaryText } from "./answers.ts";
 import { changedParts, type Header } from "./header.ts";
 import { toolUses } from "./history.ts";
 import { entered } from "./ledger.ts";
 import type { OutputCheck } from "./output.ts";
 import { type Snapshot, stateFrom } from "./snapshot.ts";
-import { apply, initialState, requestDigest, stepIdOf, summaryText, type TaskState } from "./state.ts";
+import { apply } from "./state.ts";
+import { initialState, requestDigest, stepIdOf, type TaskState } from "./task-state.ts";
 
 /** The log without what was cut; what absorbed a fact from outside stays (I6). */
 export function effectiveTask(raw: readonly Recorded<TaskEvent>[]): Recorded<TaskEvent>[] {

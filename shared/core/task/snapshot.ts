@@ -8,7 +8,7 @@ import type { OutputCheck } from "./output.ts";
 import type { Decision } from "./phase.ts";
 import { estimated, type Measured } from "./pressure.ts";
 import type { Session } from "./session.ts";
-import { initialState, type TaskState } from "./state.ts";
+import { initialState, type TaskState } from "./task-state.ts";
 
 /** Goes up when the same log folds to another state: older snapshots are ignored then. test/vectors/snapshot.json tells when. */
 export const FOLD_VERSION = 1;

@@ -3,103 +3,15 @@
 import { hash } from "../digest.ts";
 import type { Idempotency, TaskEvent } from "../events.ts";
 import { canonical, type Json } from "../json.ts";
-import { PAUSES_MAX, WINDOW_SHRINKS_TO_PERCENT } from "../limits.ts";
-import type { Message, ModelResponse } from "../messages.ts";
-import { addUsage, NO_USAGE, type Usage } from "../messages.ts";
+import { addUsage } from "../messages.ts";
+import { answered, rewrite, summarised, tooLong } from "./answers.ts";
 import { summaryMessage, withElided } from "./compaction.ts";
-import { append, emptyHistory, type Header, type History, linkOf, sealHistory } from "./header.ts";
-import {
-  answerMessage,
-  answerText,
-  type CallResult,
-  feedbackMessage,
-  inputMessage,
-  resultsMessage,
-  toolUses,
-} from "./history.ts";
-import { EMPTY, entered, type Ledger } from "./ledger.ts";
-import type { OutputCheck } from "./output.ts";
-import type { Call, Decision, Phase, Verdict } from "./phase.ts";
-import { estimated, type Measured, measuredBy, pressure } from "./pressure.ts";
-import { heard, newSession, type Session, steer, turnOver } from "./session.ts";
-import { outputFeedback } from "./texts.ts";
-
-export interface TaskState {
-  readonly header: Header;
-  readonly check: OutputCheck | null;
-  readonly history: History;
-  phase: Phase;
-  /** Model calls answered, cut ones not counted: the next one is `s<steps>`. */
-  steps: number;
-  pauses: number;
-  usage: Usage;
-  /** Every tool use id of the raw log, cut parts included. */
-  readonly usedIds: Set<string>;
-  /** How many effective calls of equal tool and arguments there were: the idempotency key's last part. */
-  readonly callCounts: Map<string, number>;
-  /** Decisions of people by the key of what they decided; they outlive a cut. */
-  readonly decisions: Map<string, Decision>;
-  /** How often a call with this idempotency key was started, cut parts included. */
-  readonly starts: Map<string, number>;
-  readonly session: Session | null;
-  /** Model calls answered in this turn: each turn has a fresh budget of steps. */
-  turnSteps: number;
-  /** Tries that failed since the last answer, and when the next one may begin. */
-  failures: number;
-  retryAt: number | null;
-  /** Acquisitions that went live. */
-  attempts: number;
-  /** The question that the next answer belongs to. */
-  asking: { readonly purpose: "step" | "summary"; readonly digest: string } | null;
-  /** Under which name the provider has accepted it; null: it hasn't, or can't. */
-  accepted: string | null;
-  /** Answers about the conversation itself, by what was asked; cut ones too: the same question isn't paid twice (I5). */
-  readonly summaries: Map<string, string>;
-  /** How many of them there were. */
-  summaryCalls: number;
-  /** Calls whose results requests no longer hold. */
-  readonly elided: Set<string>;
-  measured: Measured;
-  /** The window as a provider's refusals tell it, in tokens; null: it never refused. */
-  windowSeen: number | null;
-  ledger: Ledger;
-}
-
-export function initialState(header: Header, check: OutputCheck | null, input: Json, session = false): TaskState {
-  const history = emptyHistory();
-  append(header, history, inputMessage(input));
-  return {
-    header,
-    check,
-    history,
-    phase: { type: "ask" },
-    steps: 0,
-    pauses: 0,
-    usage: NO_USAGE,
-    usedIds: new Set(),
-    callCounts: new Map(),
-    decisions: new Map(),
-    starts: new Map(),
-    session: session ? newSession() : null,
-    turnSteps: 0,
-    failures: 0,
-    retryAt: null,
-    attempts: 0,
-    asking: null,
-    accepted: null,
-    summaries: new Map(),
-    summaryCalls: 0,
-    elided: new Set(),
-    measured: estimated(header),
-    windowSeen: null,
-    ledger: EMPTY,
-  };
-}
-
-export const stepIdOf = (state: TaskState): string => `s${state.steps}`;
-/** Of the next question about the conversation itself. */
-export const summaryIdOf = (state: TaskState): string => `c${state.summaryCalls}`;
-export const requestDigest = (state: TaskState): string => linkOf(state.header, state.history);
+import { append, sealHistory } from "./header.ts";
+import { type CallResult, resultsMessage } from "./history.ts";
+import { entered } from "./ledger.ts";
+import type { Call } from "./phase.ts";
+import { heard, steer, turnOver } from "./session.ts";
+import type { TaskState } from "./task-state.ts";
 
 /** Folds one effective event at its place. `LlmCallStarted` is the caller's to check first: it holds the digest of what was asked. */
 export function apply(state: TaskState, event: TaskEvent, seq: number): void {
@@ -185,99 +97,6 @@ export function apply(state: TaskState, event: TaskEvent, seq: number): void {
       event satisfies never;
   }
 }
-
-/**
- * The conversation as it is from here on. What it says now is a fact, by value: the chain of digests starts anew at this place, as after a sealed turn
- * (I6a), and every question before was held against today's code when the log was read.
- */
-function rewrite(state: TaskState, messages: readonly Message[], seq: number): void {
-  const { header, history } = state;
-  history.messages.length = 0;
-  history.links.length = 0;
-  history.sealed = 0;
-  for (const message of messages) append(header, history, message);
-  sealHistory(header, history, seq);
-  state.measured = estimated(header);
-}
-
-/** The provider says that the request doesn't fit. */
-function tooLong(state: TaskState): void {
-  const sent = Math.min(state.windowSeen ?? Infinity, pressure(state.measured, state.history));
-  state.windowSeen = Math.floor((sent * WINDOW_SHRINKS_TO_PERCENT) / 100);
-}
-
-/** Calls and reasoning in such an answer are nobody's. */
-function summarised(state: TaskState, digest: string, response: Answer): void {
-  state.summaryCalls++;
-  for (const use of toolUses(response.content)) state.usedIds.add(use.id);
-  if (response.stopReason === "contextExceeded") tooLong(state);
-  else state.summaries.set(digest, summaryText(response));
-}
-
-/** A refusal is no summary. */
-export const summaryText = (response: Answer): string =>
-  response.stopReason === "refusal" ? "" : answerText(response.content);
-
-type Answer = Omit<ModelResponse, "usage">;
-
-function answered(state: TaskState, response: Answer, spent: Usage): void {
-  state.steps++;
-  state.turnSteps++;
-  const uses = toolUses(response.content);
-  for (const use of uses) state.usedIds.add(use.id);
-  if (response.stopReason === "contextExceeded") return tooLong(state); // half an answer: asked again when there is room
-  append(state.header, state.history, answerMessage(response.content));
-  state.measured = measuredBy(state.measured, spent, state.history);
-  const paused = response.stopReason === "pause" && uses.length === 0; // a call needs its result before anything else is said
-  state.pauses = paused ? state.pauses + 1 : 0;
-  if (paused) {
-    state.phase =
-      state.pauses > PAUSES_MAX
-        ? {
-            type: "answered",
-            verdict: failed("model.paused_too_often", `The model paused its turn ${state.pauses} times in a row.`),
-          }
-        : { type: "ask" };
-  } else if (uses.length > 0 && response.stopReason !== "refusal") {
-    const cut = response.stopReason === "maxTokens";
-    state.phase = {
-      type: "tools",
-      calls: uses.map((use, i) => ({
-        use,
-        place: i,
-        cut: cut && i === uses.length - 1,
-        approval: null,
-        started: null,
-        completed: null,
-      })),
-    };
-  } else {
-    const verdict = judge(state, response);
-    state.phase = verdict === null ? { type: "ask" } : { type: "answered", verdict };
-  }
-}
-
-/** A final answer: what becomes of the task. Null: a wrong output, answered with feedback; the loop goes on. */
-function judge(state: TaskState, response: Answer): Verdict | null {
-  const text = answerText(response.content);
-  const empty = text.trim() === "";
-  const truncated = response.stopReason === "maxTokens";
-  if (response.stopReason === "refusal")
-    return failed("model.refused", empty ? "The model refused to answer." : `The model refused: ${text}`);
-  if (truncated && empty)
-    return failed("output_exhausted", "The model used all its tokens without a word of an answer: raise maxTokens.");
-  if (state.check === null) return { type: "complete", result: text, truncated };
-  const verdict = state.check(text);
-  if (verdict.ok) return { type: "complete", result: verdict.value, truncated };
-  append(state.header, state.history, feedbackMessage(outputFeedback(verdict.problems)));
-  return null;
-}
-
-const failed = (code: (Verdict & { type: "fail" })["code"], message: string): Verdict => ({
-  type: "fail",
-  code,
-  message,
-});
 
 const callOf = (state: TaskState, toolUseId: string): Call | undefined =>
   state.phase.type === "tools" ? state.phase.calls.find((c) => c.use.id === toolUseId) : undefined;

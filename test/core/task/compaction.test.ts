@@ -7,7 +7,7 @@ import { headerOf } from "../../../shared/core/task/header.ts";
 import { nextAction } from "../../../shared/core/task/loop.ts";
 import { pressure } from "../../../shared/core/task/pressure.ts";
 import { replay } from "../../../shared/core/task/replay.ts";
-import { requestDigest, type TaskState } from "../../../shared/core/task/state.ts";
+import { requestDigest, type TaskState } from "../../../shared/core/task/task-state.ts";
 import {
   anyAnswer,
   begin,

@@ -9,7 +9,8 @@ import { NO_BUDGET } from "../../../shared/core/task/ledger.ts";
 import { type Action, type Caps, nextAction } from "../../../shared/core/task/loop.ts";
 import type { OutputCheck } from "../../../shared/core/task/output.ts";
 import { replay } from "../../../shared/core/task/replay.ts";
-import { apply, idempotencyKey, initialState, type TaskState } from "../../../shared/core/task/state.ts";
+import { apply, idempotencyKey } from "../../../shared/core/task/state.ts";
+import { initialState, type TaskState } from "../../../shared/core/task/task-state.ts";
 
 export type Recorded = TaskEvent & { readonly seq: number; readonly recordedAt: number };
 

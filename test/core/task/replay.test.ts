@@ -6,7 +6,8 @@ import type { AssistantPart, ModelResponse } from "../../../shared/core/messages
 import { headerOf, type RoleText } from "../../../shared/core/task/header.ts";
 import { outputCheck } from "../../../shared/core/task/output.ts";
 import { effectiveTask, replay } from "../../../shared/core/task/replay.ts";
-import { apply, initialState } from "../../../shared/core/task/state.ts";
+import { apply } from "../../../shared/core/task/state.ts";
+import { initialState } from "../../../shared/core/task/task-state.ts";
 import {
   begin,
   CAPS,

@@ -9,7 +9,8 @@ import { headerOf } from "../../../shared/core/task/header.ts";
 import { nextAction } from "../../../shared/core/task/loop.ts";
 import { replay } from "../../../shared/core/task/replay.ts";
 import { FOLD_VERSION, type Snapshot, snapshotOf } from "../../../shared/core/task/snapshot.ts";
-import { apply, initialState, requestDigest, type TaskState } from "../../../shared/core/task/state.ts";
+import { apply } from "../../../shared/core/task/state.ts";
+import { initialState, requestDigest, type TaskState } from "../../../shared/core/task/task-state.ts";
 import { anyAnswer, CAPS, comparable, type Recorded, recorded, role, type Tape, tapeOf, usage } from "./driver.ts";
 
 const CAP = { ...CAPS, contextWindow: 1_500, maxSteps: 1_000 };
