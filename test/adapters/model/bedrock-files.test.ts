@@ -1,4 +1,5 @@
-// bedrock/ over real HTTP: images and PDFs as Converse takes them (c20); what it would refuse is said in words, and the conversation goes on.
+// Over 300 lines: each case stands with its files. Images and PDFs as Converse takes them (c20), over real HTTP; what it would refuse is said in words, and the
+// conversation goes on.
 import { afterEach, describe, expect, test } from "@jest/globals";
 import type { MediaPart, Message, UserPart } from "../../../shared/core/messages.ts";
 import type { AskContext } from "../../../shared/ports/model.ts";
@@ -240,6 +241,62 @@ describe("shown by a tool", () => {
     ])
       await answered({ messages }, { context: context(known) });
     expect(server.ledger.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+  });
+});
+
+describe("a file that the provider refuses", () => {
+  const LOCKED = makePdf([["Hello."]], "/Encrypt 1 0 R");
+  const BROKEN = sized("\x89PNG\r\n\x1a\nBROKEN", 64);
+  const bytes = (content: Uint8Array) => Buffer.from(content).toString("base64");
+
+  test("is left out, and the others are shown", async () => {
+    const { answered, sent, server } = await wire();
+    const files = { "a.pdf": PDF, "locked.pdf": LOCKED, "c.png": BROKEN, "d.png": PNG };
+    const messages = [
+      user("Look.", media("a.pdf"), media("locked.pdf")),
+      assistant({ type: "text", text: "Well." }),
+      user(media("c.png"), media("d.png")),
+    ];
+    await answered({ messages }, { context: context(files) });
+    expect(server.ledger.map(({ status }) => status)).toEqual([400, 400, 200]);
+    const body = JSON.stringify(sent());
+    for (const shownStill of [PDF, PNG]) expect(body).toContain(bytes(shownStill));
+    for (const gone of [LOCKED, BROKEN]) expect(body).not.toContain(bytes(gone));
+    for (const name of ["locked.pdf", "c.png"])
+      expect(body).toContain(
+        JSON.stringify(`${JSON.stringify(name)}, can't be shown here: the provider refused it.`).slice(1, -1),
+      );
+  });
+
+  test("within the result of a tool", async () => {
+    const { answered, sent, server } = await wire(CLAUDE);
+    const shownByTool = { ...result("c1", "Two."), media: [media("c.png"), media("d.png")] } as UserPart;
+    await answered(
+      { messages: [user("Go."), assistant(uses("c1")), user(shownByTool)] },
+      { context: context({ "c.png": BROKEN, "d.png": PNG }) },
+    );
+    expect(server.ledger.map(({ status }) => status)).toEqual([400, 200]);
+    expect(JSON.stringify(sent())).toContain(bytes(PNG));
+  });
+
+  test("where it isn't said which, all are", async () => {
+    const { answered, sent, server } = await wire();
+    const message = "A maximum of 100 PDF pages may be provided.";
+    server.faults = (n) => (n === 0 ? { fault: "exception", status: 400, name: "ValidationException", message } : null);
+    await answered(
+      { messages: [user("Look.", media("a.pdf"), media("d.png"))] },
+      { context: context({ "a.pdf": PDF, "d.png": PNG }) },
+    );
+    expect(blocksOf(sent().messages[0]?.content ?? [], "text")).toHaveLength(3);
+    expect(server.ledger.map(({ status }) => status)).toEqual([400, 200]);
+  });
+
+  test("many of them are no endless matter, and the conversation goes on", async () => {
+    const { answered, server } = await wire();
+    const parts = Array.from({ length: 15 }, (_, i) => media(`${i}.png`));
+    const files = Object.fromEntries(parts.map(({ fileId }) => [fileId, BROKEN]));
+    await answered({ messages: [user("Look.", ...parts)] }, { context: context(files) });
+    expect(server.ledger.map(({ status }) => status)).toEqual([...Array(8).fill(400), 200]);
   });
 });
 

@@ -1,6 +1,7 @@
 // One question over the wire, as often as Bedrock says that it is asked in a way that the model doesn't take.
 import { type BedrockRuntimeClient, ConverseCommand, ConverseStreamCommand } from "@aws-sdk/client-bedrock-runtime";
-import type { AskContext } from "../../../ports/model.ts";
+import { MODEL_PARTS_LEFT_OUT_MAX } from "../../../core/limits.ts";
+import type { AskContext, Delta } from "../../../ports/model.ts";
 import { type WireAnswer, wholeAnswer } from "./answer.ts";
 import { concede } from "./concessions.ts";
 import { isRefusal } from "./failures.ts";
@@ -14,7 +15,7 @@ export interface Answered {
   readonly plan: Plan;
 }
 
-/** Throws what the SDK throws. */
+/** Throws what the SDK throws. A watcher who saw part of an answer that failed is told that it is void. */
 export async function call(
   client: BedrockRuntimeClient,
   question: Question,
@@ -22,17 +23,22 @@ export async function call(
   signal: AbortSignal,
   onDelta: AskContext["onDelta"],
 ): Promise<Answered> {
+  let heard = false;
+  const show = (delta: Delta): void => {
+    heard = true;
+    onDelta?.(delta);
+  };
   let plan = first;
-  for (;;) {
-    const { input, prefix } = converseInput(question, plan);
+  for (let left = MODEL_PARTS_LEFT_OUT_MAX; ; left--) {
+    const asking = converseInput(question, plan);
     try {
-      const answer = plan.stream
-        ? await streamed(client, input, signal, onDelta)
-        : await whole(client, input, signal, onDelta);
-      return { answer, prefix, plan };
+      const ask = plan.stream ? streamed : whole;
+      return { answer: await ask(client, asking.input, signal, show), prefix: asking.prefix, plan };
     } catch (thrown) {
-      const next = isRefusal(thrown) ? concede(plan, thrown.message) : null;
-      if (next === null) throw thrown; // else again: each time there is less to concede
+      if (heard) onDelta?.({ type: "restart" });
+      heard = false;
+      const next = left > 0 && isRefusal(thrown) ? concede(plan, thrown.message, asking, left === 1) : null;
+      if (next === null) throw thrown;
       plan = next;
     }
   }
@@ -42,17 +48,17 @@ async function streamed(
   client: BedrockRuntimeClient,
   input: Asking["input"],
   abortSignal: AbortSignal,
-  onDelta: AskContext["onDelta"],
+  show: (delta: Delta) => void,
 ): Promise<WireAnswer> {
   const { stream } = await client.send(new ConverseStreamCommand(input), { abortSignal });
-  return gather(stream ?? nothing(), onDelta);
+  return gather(stream ?? nothing(), show);
 }
 
 async function whole(
   client: BedrockRuntimeClient,
   input: Asking["input"],
   abortSignal: AbortSignal,
-  onDelta: AskContext["onDelta"],
+  show: (delta: Delta) => void,
 ): Promise<WireAnswer> {
   const { guardrailConfig, ...rest } = input;
   const { streamProcessingMode: _, ...guardrail } = guardrailConfig ?? {}; // of streams alone
@@ -63,7 +69,7 @@ async function whole(
   const answer = wholeAnswer(await client.send(command, { abortSignal }));
   if (answer === null) throw new SyntaxError("it is no message");
   for (const block of answer.blocks)
-    if (block.type !== "toolUse" && block.text !== "") onDelta?.({ type: block.type, text: block.text });
+    if (block.type !== "toolUse" && block.text !== "") show({ type: block.type, text: block.text });
   return answer;
 }
 

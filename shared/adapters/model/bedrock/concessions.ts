@@ -1,15 +1,40 @@
-// What a model turns out not to take. Bedrock says so before it bills anything; the same question is then asked without it, at once, and so are later ones.
-import type { Plan } from "./request.ts";
+// What a model turns out not to take. Bedrock says so before it bills anything; the same question is then asked without it, at once. A conversation that is
+// refused for one odd part would be refused for ever.
+import type { ShownFile } from "../media.ts";
+import type { Asking, Plan } from "./request.ts";
 
-const REFUSALS: readonly (readonly [words: RegExp, without: keyof Plan])[] = [
+const REFUSALS: readonly (readonly [words: RegExp, without: "stream" | "marks" | "reasoning" | "outputSchema"])[] = [
   [/support\w*\b.*\bstream|stream\w*\b.*\bsupport/i, "stream"],
   [/cache ?point|prompt caching/i, "marks"],
   [/reasoning ?content|thinking`? blocks?/i, "reasoning"],
   [/output_?config|text_?format|structured output|grammar|schema/i, "outputSchema"],
 ];
 
-/** The plan without what this refusal (the text of a ValidationException) speaks of; null: it speaks of something else. */
-export function concede(plan: Plan, refusal: string): Plan | null {
+/**
+ * The plan without what this refusal (the text of a ValidationException) speaks of; null: it speaks of something else. `last`: there is no further try, so
+ * a refused file takes all others with it.
+ */
+export function concede(plan: Plan, refusal: string, asking: Asking, last: boolean): Plan | null {
   const found = REFUSALS.find(([words, without]) => plan[without] && words.test(refusal));
-  return found === undefined ? null : { ...plan, [found[1]]: false };
+  if (found !== undefined) return { ...plan, [found[1]]: false };
+  const refused = refusedFiles(refusal, asking);
+  const files = last && refused.length > 0 ? asking.shown.values() : refused;
+  return refused.length === 0 ? null : { ...plan, refused: new Set([...plan.refused, ...files]) };
+}
+
+/** In Bedrock's words and in those of the models behind it. */
+const PLACE = /messages[./](\d+)[./]content[./](\d+)(?:[./](?:toolResult[./])?content[./](\d+))?/;
+const ABOUT_FILES = /image|pdf|document|page/i;
+
+/** The file that stands where the words say; all of them, where they only speak of some. */
+function refusedFiles(words: string, { input, shown }: Asking): ShownFile[] {
+  const [, message, block, within] = PLACE.exec(words) ?? [];
+  const at = input.messages?.[Number(message)]?.content?.[Number(block)];
+  const nested = at?.toolResult?.content ?? [];
+  const named = [at, ...(within === undefined ? nested : [nested[Number(within)]])].flatMap((place) => {
+    const file = place === undefined ? undefined : shown.get(place);
+    return file === undefined ? [] : [file];
+  });
+  if (named.length > 0) return named;
+  return ABOUT_FILES.test(words) ? [...shown.values()] : [];
 }

@@ -67,9 +67,9 @@ const ABOUT_OUTPUT = /maximum tokens you requested|output tokens|max_?tokens/i;
 const isTooLong = (message: string): boolean =>
   CONTEXT.test(message) || (TOO_LONG.test(message) && !ABOUT_OUTPUT.test(message));
 
-export function isRefusal(thrown: unknown): thrown is Error {
-  return thrown instanceof Error && thrown.name === "ValidationException";
-}
+/** Refused as it was asked, before the model wrote anything: within a stream that began, the SDK tells nothing of the request. */
+export const isRefusal = (thrown: unknown): thrown is Error =>
+  thrown instanceof Error && thrown.name === "ValidationException" && (thrown as Thrown).$metadata !== undefined;
 
 export function failureOf(thrown: unknown, place: Place): ModelFailure {
   const message = messageOf(thrown);

@@ -54,17 +54,32 @@ export async function readFiles(
 
 const isFile = (part: { readonly type: string }): part is ShownFile => part.type === "file";
 
-/** Makes the blocks of one request: it remembers which names are taken. */
-export function createFileBlocks(): (file: ShownFile) => [ImageBlock] | [ContentBlock.TextMember, DocumentBlock] {
+/** Makes the blocks of one request: it remembers which names are taken, and which block shows which file. */
+export interface FileBlocks {
+  readonly shown: ReadonlyMap<object, ShownFile>;
+  of(file: ShownFile): (ContentBlock.TextMember | ImageBlock | DocumentBlock)[];
+}
+
+/** `refused`: files that are said in words, because Bedrock refused them. */
+export function createFileBlocks(refused: ReadonlySet<ShownFile>): FileBlocks {
   const taken = new Set<string>();
-  return ({ kind, mediaType, name, content }) => {
+  const shown = new Map<object, ShownFile>();
+  const of: FileBlocks["of"] = (file) => {
+    if (refused.has(file)) return [{ text: inWords(file, "the provider refused it").text }];
+    const { kind, mediaType, name, content } = file;
     const format = IMAGE_FORMATS[mediaType];
-    if (kind === "image" && format !== undefined) return [{ image: { format, source: { bytes: content } } }];
+    if (kind === "image" && format !== undefined) {
+      const image = { image: { format, source: { bytes: content } } };
+      shown.set(image, file);
+      return [image];
+    }
     const label = documentName(name, taken);
+    const document = { document: { format: "pdf" as const, name: label, source: { bytes: content } } };
+    shown.set(document, file);
     // Bedrock wants words beside a document; and the model must find it under the name that people use.
-    const words = { text: `The file ${JSON.stringify(name.toWellFormed())} is the document "${label}":` };
-    return [words, { document: { format: "pdf", name: label, source: { bytes: content } } }];
+    return [{ text: `The file ${JSON.stringify(name.toWellFormed())} is the document "${label}":` }, document];
   };
+  return { shown, of };
 }
 
 /** Letters, digits, single spaces, hyphens and brackets of both kinds; compared without case. */

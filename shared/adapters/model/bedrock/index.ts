@@ -38,7 +38,7 @@ export function createBedrock(settings: BedrockSettings): Model {
     ...(endpoint === undefined ? {} : { endpoint }),
     ...(credentials === undefined ? {} : { credentials }),
   });
-  /** What the model behind this id turned out not to take. Reasoning isn't among it: its refusal is about one conversation. */
+  /** What the model behind this id turned out not to take. Reasoning and files aren't among it: their refusal is about one conversation. */
   let known: Partial<Plan> = {};
 
   return {
@@ -83,11 +83,17 @@ function firstPlan({ traits, request, messages }: Question): Plan {
   const tools =
     request.tools.length > 0 ||
     messages.some(({ role, content }) => role === "assistant" && content.some(({ type }) => type === "toolUse"));
-  return { stream: traits.streamsTools || !tools, marks: true, reasoning: true, outputSchema: traits.outputSchema };
+  return {
+    stream: traits.streamsTools || !tools,
+    marks: true,
+    reasoning: true,
+    outputSchema: traits.outputSchema,
+    refused: new Set(),
+  };
 }
 
 /** What the plan began with and was given up. */
-const onlyFalse = (now: Omit<Plan, "reasoning">, before: Plan): Partial<Plan> =>
+const onlyFalse = (now: Pick<Plan, "stream" | "marks" | "outputSchema">, before: Plan): Partial<Plan> =>
   Object.fromEntries(Object.entries(now).filter(([key, value]) => !value && before[key as keyof Plan]));
 
 function answerOf({ answer, prefix }: Awaited<ReturnType<typeof call>>, { model }: Question): ModelAnswer {

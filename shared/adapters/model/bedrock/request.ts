@@ -6,7 +6,7 @@ import type {
 } from "@aws-sdk/client-bedrock-runtime";
 import { canonical, type Json, type JsonObject } from "../../../core/json.ts";
 import type { ModelRequest } from "../../../core/messages.ts";
-import type { ReadyMessage } from "../media.ts";
+import type { ReadyMessage, ShownFile } from "../media.ts";
 import { markMessages, markSystem, markTools } from "./marks.ts";
 import { type BedrockOptions, thinksHard } from "./options.ts";
 import { fitsStructuredOutput } from "./output-schema.ts";
@@ -15,12 +15,14 @@ import { wireTools } from "./tools.ts";
 import type { Traits } from "./traits.ts";
 import { wireTurns } from "./turns.ts";
 
-/** What a model is believed to take. What it refuses is taken out, and stays out (concessions.ts). */
+/** What a model is believed to take, and this request's files with it. What is refused is taken out (concessions.ts). */
 export interface Plan {
   readonly stream: boolean;
   readonly marks: boolean;
   readonly reasoning: boolean;
   readonly outputSchema: boolean;
+  /** Files to be said in words. */
+  readonly refused: ReadonlySet<ShownFile>;
 }
 
 export interface Question {
@@ -39,11 +41,13 @@ export interface Asking {
   readonly input: Input;
   /** Digest of the conversation that is sent: what reasoning in the answer is bound to. */
   readonly prefix: string;
+  /** Which block shows which file. */
+  readonly shown: ReadonlyMap<object, ShownFile>;
 }
 
 export function converseInput(question: Question, plan: Plan): Asking {
   const { modelId, model, traits, options, request } = question;
-  const turns = wireTurns(question.messages, { traits, model, reasoning: plan.reasoning });
+  const turns = wireTurns(question.messages, { traits, model, reasoning: plan.reasoning, refused: plan.refused });
   const tools = wireTools(request.tools, turns.messages, traits);
   const system: SystemContentBlock[] = request.system.trim() === "" ? [] : [{ text: request.system }];
   const { messages, prefix } = bind({ system, tools, messages: turns.messages }, turns.written, traits.bindsReasoning);
@@ -60,7 +64,7 @@ export function converseInput(question: Question, plan: Plan): Asking {
     ...extras(options, messages),
     ...outputConfig(options, plan.outputSchema ? request.outputSchema : undefined),
   };
-  return { input, prefix };
+  return { input, prefix, shown: turns.shown };
 }
 
 function extras(options: BedrockOptions, messages: readonly WireMessage[]): Partial<Input> {

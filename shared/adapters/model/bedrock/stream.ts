@@ -1,6 +1,6 @@
 // Converse's stream, gathered into one answer. Whoever watches hears text and reasoning as they come.
 import type { ContentBlockDelta, ConverseStreamOutput, TokenUsage } from "@aws-sdk/client-bedrock-runtime";
-import type { AskContext } from "../../../ports/model.ts";
+import type { Delta } from "../../../ports/model.ts";
 import { type AnswerBlock, servedBy, type WireAnswer } from "./answer.ts";
 
 /** The stream ended before it was whole: a connection that broke in silence. */
@@ -23,7 +23,7 @@ interface Pieces {
 
 export async function gather(
   events: AsyncIterable<ConverseStreamOutput>,
-  onDelta: AskContext["onDelta"] | undefined,
+  show: (delta: Delta) => void,
 ): Promise<WireAnswer> {
   const blocks = new Map<number, Pieces>();
   const block = (index = 0): Pieces => {
@@ -43,7 +43,7 @@ export async function gather(
       const { toolUseId = "", name = "" } = event.contentBlockStart.start.toolUse;
       Object.assign(block(event.contentBlockStart.contentBlockIndex), { kind: "toolUse", id: toolUseId, name });
     } else if (event.contentBlockDelta?.delta !== undefined)
-      take(block(event.contentBlockDelta.contentBlockIndex), event.contentBlockDelta.delta, onDelta);
+      take(block(event.contentBlockDelta.contentBlockIndex), event.contentBlockDelta.delta, show);
     else if (event.messageStop !== undefined) stopReason = event.messageStop.stopReason ?? "";
     else if (event.metadata !== undefined) {
       usage = event.metadata.usage;
@@ -55,10 +55,10 @@ export async function gather(
   return { blocks: inOrder.map(([, pieces]) => whole(pieces)), stopReason, usage, streamed: true, servedBy: by };
 }
 
-function take(block: Pieces, delta: ContentBlockDelta, onDelta: AskContext["onDelta"] | undefined): void {
+function take(block: Pieces, delta: ContentBlockDelta, show: (delta: Delta) => void): void {
   if (delta.text !== undefined) {
     block.text.push(delta.text);
-    if (delta.text !== "") onDelta?.({ type: "text", text: delta.text });
+    if (delta.text !== "") show({ type: "text", text: delta.text });
   } else if (delta.toolUse !== undefined) {
     block.kind = "toolUse";
     block.text.push(delta.toolUse.input ?? "");
@@ -68,7 +68,7 @@ function take(block: Pieces, delta: ContentBlockDelta, onDelta: AskContext["onDe
     if (text !== undefined) block.text.push(text);
     if (signature !== undefined) block.signature.push(signature);
     if (redactedContent !== undefined) block.redacted.push(redactedContent);
-    if (text) onDelta?.({ type: "reasoning", text });
+    if (text) show({ type: "reasoning", text });
   }
 }
 

@@ -4,7 +4,7 @@ import type { ContentBlock, ToolResultContentBlock, Message as WireMessage } fro
 import type { AssistantPart } from "../../../core/messages.ts";
 import { emptyInput, emptyResult } from "../../../core/task/texts.ts";
 import type { ReadyMessage, ReadyToolResult, ShownFile, TextPart } from "../media.ts";
-import { createFileBlocks } from "./files.ts";
+import { createFileBlocks, type FileBlocks } from "./files.ts";
 import { signedBlock } from "./reasoning.ts";
 import type { Traits } from "./traits.ts";
 
@@ -35,31 +35,40 @@ export interface TurnOptions {
   readonly model: string;
   /** Whether reasoning may go back. */
   readonly reasoning: boolean;
+  /** Files to be said in words. */
+  readonly refused: ReadonlySet<ShownFile>;
 }
 
 export interface WireTurns {
   readonly messages: WireMessage[];
   /** Of each block of reasoning, what it was written after (reasoning.ts). */
   readonly written: ReadonlyMap<ContentBlock, string>;
+  /** Which block shows which file. */
+  readonly shown: ReadonlyMap<object, ShownFile>;
 }
 
 export function wireTurns(messages: readonly ReadyMessage[], options: TurnOptions): WireTurns {
   const written = new Map<ContentBlock, string>();
-  const turns = paired(inTurns(messages, options, written));
+  const files = createFileBlocks(options.refused);
+  const turns = paired(inTurns(messages, options, files, written));
   if (turns[0]?.role !== "user") turns.unshift({ role: "user", results: [], rest: [{ text: emptyInput() }] });
   if (turns.at(-1)?.role !== "user") turns.push({ role: "user", results: [], rest: [{ text: GO_ON }] });
-  return { messages: turns.flatMap((turn) => wire(turn, options.traits)), written };
+  return { messages: turns.flatMap((turn) => wire(turn, options.traits)), written, shown: files.shown };
 }
 
 /** Blank messages are left out, and what then stands side by side becomes one turn. */
-function inTurns(messages: readonly ReadyMessage[], options: TurnOptions, written: Map<ContentBlock, string>): Turn[] {
-  const fileBlocks = createFileBlocks();
+function inTurns(
+  messages: readonly ReadyMessage[],
+  options: TurnOptions,
+  files: FileBlocks,
+  written: Map<ContentBlock, string>,
+): Turn[] {
   const turns: Turn[] = [];
   for (const message of messages) {
     const turn =
       message.role === "assistant"
         ? assistantTurn(message.content, options, written)
-        : userTurn(message.content, options.traits, fileBlocks);
+        : userTurn(message.content, options.traits, files);
     const last = turns.at(-1);
     if (turn.role === "user" && last?.role === "user") {
       last.results.push(...turn.results);
@@ -92,21 +101,20 @@ function assistantTurn(
 function userTurn(
   content: readonly (TextPart | ShownFile | ReadyToolResult)[],
   traits: Traits,
-  fileBlocks: ReturnType<typeof createFileBlocks>,
+  files: FileBlocks,
 ): UserTurn {
   const results: ResultBlock[] = [];
   const rest: ContentBlock[] = [];
   for (const part of content) {
-    if (part.type === "file") rest.push(...fileBlocks(part));
+    if (part.type === "file") rest.push(...files.of(part));
     else if (part.type === "text") rest.push(...(part.text.trim() === "" ? [] : [{ text: part.text }]));
     else {
       const { toolUseId, text, isError } = part;
       const shown: ToolResultContentBlock[] = [{ text: text.trim() === "" ? emptyResult() : text }];
       for (const file of part.shown) {
         if (file.type === "text") shown.push({ text: file.text });
-        else if (file.kind === "image" ? traits.imagesInResults : traits.pdfInResults)
-          shown.push(...(fileBlocks(file) as ToolResultContentBlock[]));
-        else rest.push({ text: `Shown by the tool call ${toolUseId}:` }, ...fileBlocks(file));
+        else if (file.kind === "image" ? traits.imagesInResults : traits.pdfInResults) shown.push(...files.of(file));
+        else rest.push({ text: `Shown by the tool call ${toolUseId}:` }, ...files.of(file));
       }
       const status = traits.resultStatus ? { status: isError ? ("error" as const) : ("success" as const) } : {};
       results.push({ toolResult: { toolUseId, content: shown, ...status } });

@@ -226,6 +226,34 @@ const files: Rule = ({ modelId, body: { messages } }, family) => {
   return alone < 0 ? null : `messages.${alone}: a document must stand beside a text`;
 };
 
+/** Files that nobody can open: a PDF with a password, a picture that isn't one. */
+const unreadable: Rule = ({ body: { messages } }) => {
+  const broken = (block: object): string | null => {
+    const text = (bytes: string): string => Buffer.from(bytes, "base64").toString("latin1");
+    if ("document" in block && text((block as Document).document.source.bytes).includes("/Encrypt"))
+      return "The PDF specified is password protected.";
+    return "image" in block && text((block as Image).image.source.bytes).includes("BROKEN")
+      ? "Could not process image"
+      : null;
+  };
+  return firstOf(messages, ({ content }, i) =>
+    firstOf<WireBlock>(content, (block, j) => {
+      const place = `messages.${i}.content.${j}`;
+      const own = broken(block);
+      if (own !== null) return `The model returned the following errors: ${place}.source: ${own}`;
+      const within = "toolResult" in block ? block.toolResult.content : [];
+      return firstOf<object>(within, (nested, k) => {
+        const found = broken(nested);
+        return found === null
+          ? null
+          : `The model returned the following errors: ${place}.content.${k}.source: ${found}`;
+      });
+    }),
+  );
+};
+type Image = Extract<WireBlock, { readonly image: unknown }>;
+type Document = Extract<WireBlock, { readonly document: unknown }>;
+
 const settings: Rule = (
   { modelId, body: { inferenceConfig = {}, additionalModelRequestFields: more = {}, outputConfig } },
   family,
@@ -269,5 +297,6 @@ const RULES: readonly Rule[] = [
   status,
   novaSchemas,
   files,
+  unreadable,
   settings,
 ];
