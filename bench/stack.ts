@@ -8,6 +8,7 @@ import { createTickHandler } from "../functions/tick.ts";
 import { startGuardianLoop } from "../local/guardian-loop.ts";
 import { startPump } from "../local/pump.ts";
 import { createPostgresFiles } from "../shared/adapters/files/postgres.ts";
+import { createPostgresFlow } from "../shared/adapters/flow/postgres.ts";
 import { createModels } from "../shared/adapters/model/models.ts";
 import { createDeadLetters } from "../shared/adapters/queue/dead-letters.ts";
 import { createPostgresQueue } from "../shared/adapters/queue/postgres.ts";
@@ -19,6 +20,7 @@ import type { EngineDeps } from "../shared/engine/deps.ts";
 import { createLeaseKeeper } from "../shared/engine/lease-keeper.ts";
 import { runTick } from "../shared/engine/run-tick.ts";
 import { startRun } from "../shared/engine/start-run.ts";
+import { createWorkerFlow } from "../shared/engine/worker-flow.ts";
 import type { Database } from "../shared/ports/database.ts";
 import type { Log, LogFields } from "../shared/ports/log.ts";
 import type { Model } from "../shared/ports/model.ts";
@@ -42,7 +44,12 @@ export function createEngine(database: Database, agents: readonly string[], mode
     appends++;
   });
   const queue = createPostgresQueue({ database, log });
-  const keeper = createLeaseKeeper(store.streams, LEASE_MS, log);
+  const flow = createWorkerFlow({
+    flow: createPostgresFlow(database),
+    elapsedMs: () => performance.now(),
+    random: Math.random,
+  });
+  const keeper = createLeaseKeeper(store.streams, LEASE_MS, log, flow.renew);
   const deps: EngineDeps = {
     store,
     queue,
@@ -51,6 +58,7 @@ export function createEngine(database: Database, agents: readonly string[], mode
     models: createModels({ env: {}, scripted: { [MODEL]: model } }),
     agents: serving(...agents),
     files: createPostgresFiles(database),
+    flow,
     log,
     leaseMs: LEASE_MS,
     uuid: randomUUID,

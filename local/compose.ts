@@ -7,6 +7,7 @@ import { openEmbedded } from "../shared/adapters/database/embedded.ts";
 import { openUrl } from "../shared/adapters/database/url.ts";
 import { createPdfReader } from "../shared/adapters/files/pdf.ts";
 import { createPostgresFiles } from "../shared/adapters/files/postgres.ts";
+import { createPostgresFlow } from "../shared/adapters/flow/postgres.ts";
 import { createModels } from "../shared/adapters/model/models.ts";
 import { createPostgresQueue } from "../shared/adapters/queue/postgres.ts";
 import { createDeployments } from "../shared/adapters/store/deployments.ts";
@@ -24,6 +25,7 @@ import { createLeaseKeeper } from "../shared/engine/lease-keeper.ts";
 import { readRun } from "../shared/engine/read-run.ts";
 import { decideApproval, decideCut, sendMessage } from "../shared/engine/speak-to-task.ts";
 import { startRun } from "../shared/engine/start-run.ts";
+import { createWorkerFlow } from "../shared/engine/worker-flow.ts";
 import { sameSecret } from "../shared/http/auth.ts";
 import type { HttpDeps } from "../shared/http/deps.ts";
 import type { AgentDefinition, Deployed } from "../shared/ports/agents.ts";
@@ -104,7 +106,12 @@ async function composeOver(database: Database, options: LaptopOptions): Promise<
   const store = createStore(database);
   const queue = createPostgresQueue({ database, log });
   const leaseMs = options.leaseMs ?? LEASE_MS;
-  const keeper = createLeaseKeeper(store.streams, leaseMs, log);
+  const flow = createWorkerFlow({
+    flow: createPostgresFlow(database),
+    elapsedMs: () => performance.now(),
+    random: Math.random,
+  });
+  const keeper = createLeaseKeeper(store.streams, leaseMs, log, flow.renew);
   const engine: EngineDeps = {
     store,
     queue,
@@ -114,6 +121,7 @@ async function composeOver(database: Database, options: LaptopOptions): Promise<
     log,
     leaseMs,
     files: createPostgresFiles(database),
+    flow,
     models: createModels({
       env: options.env,
       ...(options.scripted === undefined ? {} : { scripted: options.scripted }),

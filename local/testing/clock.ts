@@ -29,12 +29,13 @@ export async function installClock(client: Client, name: string): Promise<void> 
 }
 
 /**
- * The database's clock goes to `totalMs` ahead of the machine's, `byMs` more than before. In the same transaction leases and claimed messages are prolonged
+ * The database's clock goes to `totalMs` ahead of the machine's, `byMs` more than before. In the same transaction leases, places and claimed messages are prolonged
  * by as much: their worker lives, and its heartbeats would have done it.
  */
 export async function putForward(database: Database, agent: string, totalMs: number, byMs: number): Promise<void> {
   await database.pool.query(`${ahead(totalMs)}
     UPDATE agent_${agent}.streams SET lease_until = lease_until + ${byMs} * interval '1 ms' WHERE lease_until IS NOT NULL;
+    UPDATE toren_control.gate_entries SET until = until + ${byMs} * interval '1 ms' WHERE inside;
     UPDATE toren_control.queue_messages SET visible_at = visible_at + ${byMs} * interval '1 ms' WHERE receipt IS NOT NULL`);
 }
 
@@ -43,6 +44,7 @@ export async function passTime(database: Database, agent: string): Promise<void>
   await database.pool.query(`
     UPDATE agent_${agent}.streams SET lease_until = clock_timestamp() - interval '1 s' WHERE lease_until IS NOT NULL;
     UPDATE agent_${agent}.streams SET wake_at = clock_timestamp() - interval '1 s' WHERE wake_at IS NOT NULL AND status IN ('ready', 'running');
+    UPDATE toren_control.gate_entries SET until = clock_timestamp() - interval '1 s' WHERE inside;
     UPDATE toren_control.queue_messages SET visible_at = clock_timestamp() - interval '1 s'`);
 }
 

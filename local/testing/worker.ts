@@ -2,6 +2,7 @@
 // database: what it had sent lands, and nothing answers it any more.
 import { randomUUID } from "node:crypto";
 import { createPostgresFiles } from "../../shared/adapters/files/postgres.ts";
+import { createPostgresFlow } from "../../shared/adapters/flow/postgres.ts";
 import { createModels } from "../../shared/adapters/model/models.ts";
 import { createPostgresQueue } from "../../shared/adapters/queue/postgres.ts";
 import { createStore } from "../../shared/adapters/store/postgres.ts";
@@ -11,6 +12,7 @@ import type { EngineDeps, Worked } from "../../shared/engine/deps.ts";
 import { createLeaseKeeper } from "../../shared/engine/lease-keeper.ts";
 import { runTask } from "../../shared/engine/run-task.ts";
 import { runTick } from "../../shared/engine/run-tick.ts";
+import { createWorkerFlow } from "../../shared/engine/worker-flow.ts";
 import type { Agents } from "../../shared/ports/agents.ts";
 import type { Database } from "../../shared/ports/database.ts";
 import type { Log } from "../../shared/ports/log.ts";
@@ -110,6 +112,11 @@ function depsOf(options: WorkerOptions, fate: Fate): EngineDeps {
   const real = createStore(database);
   const store = options.around?.(real) ?? real;
   const leaseMs = options.leaseMs ?? LEASE_MS;
+  const flow = createWorkerFlow({
+    flow: createPostgresFlow(database),
+    elapsedMs: () => performance.now(),
+    random: Math.random,
+  });
   const models = Object.entries(options.models).map(([name, model]) => [name, mortalModel(model, fate)]);
   const queue = createPostgresQueue({ database, log: silent });
   return {
@@ -119,8 +126,9 @@ function depsOf(options: WorkerOptions, fate: Fate): EngineDeps {
     models: createModels({ env: {}, scripted: Object.fromEntries(models) as Record<string, Model> }),
     agents: options.agents,
     files: createPostgresFiles(database),
+    flow,
     log: silent,
-    keeper: createLeaseKeeper(store.streams, leaseMs, silent),
+    keeper: createLeaseKeeper(store.streams, leaseMs, silent, flow.renew),
     leaseMs,
     uuid: randomUUID,
     random: Math.random,

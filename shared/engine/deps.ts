@@ -1,6 +1,7 @@
 // What every use case needs of the world. Composed by local/compose.ts and functions/aws.ts; by tests from real adapters.
 import type { Agents } from "../ports/agents.ts";
 import type { Files } from "../ports/files.ts";
+import type { Flow } from "../ports/flow.ts";
 import type { Log } from "../ports/log.ts";
 import type { Models } from "../ports/model.ts";
 import type { Queue } from "../ports/queue.ts";
@@ -15,6 +16,8 @@ export interface EngineDeps {
   readonly models: Models;
   readonly agents: Agents;
   readonly files: Files;
+  /** The gates as this worker has them (worker-flow.ts). */
+  readonly flow: Flow;
   readonly log: Log;
   /** Renews the leases of this worker's live writers. */
   readonly keeper: LeaseKeeper;

@@ -1,7 +1,9 @@
-// Renews the leases of this worker's writers in one statement per agent, and tells a writer what its stream heard meanwhile.
+// Renews the leases of this worker's writers in one statement per agent, and tells a writer what its stream heard meanwhile. What else a stream holds for as
+// long as it is worked on (its places at gates) is renewed with the same beat.
+import { messageOf } from "../core/errors.ts";
 import { HEARTBEATS_PER_LEASE } from "../core/limits.ts";
 import type { Log } from "../ports/log.ts";
-import type { Lease, StreamStore } from "../ports/store.ts";
+import type { Lease, StreamRef, StreamStore } from "../ports/store.ts";
 
 /** A writer's side of its lease. Both callbacks are quick and must not throw. */
 export interface Holder {
@@ -24,7 +26,12 @@ export interface LeaseKeeper {
   close(): void;
 }
 
-export function createLeaseKeeper(streams: StreamStore, leaseMs: number, log: Log): LeaseKeeper {
+/** Told at each beat which streams are written here; may reject. */
+export type AlsoRenew = (held: readonly StreamRef[], leaseMs: number) => Promise<void>;
+
+const nothingElse: AlsoRenew = async () => {};
+
+export function createLeaseKeeper(streams: StreamStore, leaseMs: number, log: Log, also = nothingElse): LeaseKeeper {
   const holders = new Set<Holder>();
   let timer: NodeJS.Timeout | undefined;
 
@@ -43,13 +50,20 @@ export function createLeaseKeeper(streams: StreamStore, leaseMs: number, log: Lo
       }
     } catch (e) {
       // The lease may still be good: the next append or beat tells.
-      log.warn("leases not renewed", { error: e instanceof Error ? e.message : String(e) });
+      log.warn("leases not renewed", { error: messageOf(e) });
     }
+  };
+  const beat = async (): Promise<void> => {
+    const all = [...holders];
+    if (all.length === 0) return;
+    const held = all.map((h) => h.lease.stream);
+    const places = also(held, leaseMs).catch((e) => log.warn("places not renewed", { error: messageOf(e) }));
+    await Promise.all([beatFor(all), places]);
   };
   const schedule = (): void => {
     if (timer !== undefined || holders.size === 0) return;
     const own = setTimeout(async () => {
-      await beatFor([...holders]);
+      await beat();
       if (timer !== own) return; // let go of, and taken up again, meanwhile: that one has its own
       timer = undefined;
       schedule();
@@ -78,7 +92,7 @@ export function createLeaseKeeper(streams: StreamStore, leaseMs: number, log: Lo
     get size() {
       return holders.size;
     },
-    beat: () => beatFor([...holders]),
+    beat,
     close: () => {
       clearTimeout(timer);
       timer = undefined;

@@ -15,10 +15,14 @@ export interface Gate {
   readonly rate: { readonly perMinute: number; readonly tokens: number } | null;
 }
 
-/** A waiting stream whose turn has come, or comes in `delayMs` (a cool-down's end, a rate's room): nudge it then. It has first claim on that room for FLOW_CALL_MS. */
+/**
+ * A waiting stream whose turn has come (`at` is `now`, by the store's clock), or comes at `at`: at a cool-down's end, or when a rate has room. Nudge it then.
+ * It has first claim on that room for FLOW_CALL_MS.
+ */
 export interface Call {
   readonly stream: StreamRef;
-  readonly delayMs: number;
+  readonly at: number;
+  readonly now: number;
 }
 
 export type Entered =
@@ -26,6 +30,7 @@ export type Entered =
   /**
    * The stream holds none of these gates now, not even those that it was inside of. It is in the queue of the gate `key`, in the order in which it began to
    * wait; whoever makes room there calls it. `retryAt`: when to look again if nobody does, in milliseconds since 1970 by the store's clock, which is `now`.
+   * (A gate with neither places nor a rate has no queue: who finds it cooling waits at one of the others, if there are any, first in line until then.)
    */
   | {
       readonly type: "wait";

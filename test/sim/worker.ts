@@ -4,11 +4,14 @@ import { createPostgresTimers } from "../../shared/adapters/timers/postgres.ts";
 import { LEASE_MS } from "../../shared/core/limits.ts";
 import type { EngineDeps } from "../../shared/engine/deps.ts";
 import { createLeaseKeeper, type LeaseKeeper } from "../../shared/engine/lease-keeper.ts";
+import { createWorkerFlow } from "../../shared/engine/worker-flow.ts";
 import type { AgentDefinition, Agents } from "../../shared/ports/agents.ts";
+import type { Flow } from "../../shared/ports/flow.ts";
 import type { StreamStore } from "../../shared/ports/store.ts";
 import { SCRIPT } from "../support/agents.ts";
 import type { Connection, Fate } from "./connection.ts";
 import type { SimDatabase } from "./database.ts";
+import { createSimFlow } from "./flow.ts";
 import type { Program } from "./programs.ts";
 import type { Outside, Provider } from "./provider.ts";
 import type { SimQueue } from "./queue.ts";
@@ -49,6 +52,11 @@ export function createWorker(world: Surroundings, owner: string, edition: number
   const log = { info: () => {}, warn: (what: string) => world.warn(what), error: (what: string) => world.warn(what) };
   const model = provider.modelFor(owner);
   const port = queue.portFor(owner);
+  const flow = createWorkerFlow({
+    flow: createSimFlow(connection),
+    elapsedMs: () => scheduler.now,
+    random: () => random.next(),
+  });
   const deps: EngineDeps = {
     store,
     queue: port,
@@ -64,7 +72,8 @@ export function createWorker(world: Surroundings, owner: string, edition: number
       remove: async () => unused(),
     },
     log,
-    keeper: beating(scheduler, owner, store.streams, log),
+    flow,
+    keeper: beating(scheduler, owner, store.streams, flow, log),
     leaseMs: LEASE_MS,
     uuid: world.uuid,
     random: () => random.next(),
@@ -99,8 +108,18 @@ const NEVER_MS = 2 ** 31 - 1;
 const BEAT_MS = LEASE_MS / 3;
 
 /** The product's lease keeper, its heart beating by virtual time. */
-function beating(scheduler: Scheduler, owner: string, streams: StreamStore, log: EngineDeps["log"]): LeaseKeeper {
-  const keeper = createLeaseKeeper({ ...streams, renew: (leases) => streams.renew(leases, LEASE_MS) }, NEVER_MS, log);
+function beating(
+  scheduler: Scheduler,
+  owner: string,
+  streams: StreamStore,
+  flow: Flow,
+  log: EngineDeps["log"],
+): LeaseKeeper {
+  const renewing = {
+    ...streams,
+    renew: (leases: Parameters<StreamStore["renew"]>[0]) => streams.renew(leases, LEASE_MS),
+  };
+  const keeper = createLeaseKeeper(renewing, NEVER_MS, log, (held) => flow.renew(held, LEASE_MS));
   let beats = false;
   const beat = async (): Promise<void> => {
     beats = true;

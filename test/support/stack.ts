@@ -124,5 +124,5 @@ export async function emptied(database: Database, agent: string): Promise<void> 
     "budgets",
     "snapshots",
   ].map((table) => `agent_${agent}.${table}`);
-  await database.pool.query(`TRUNCATE ${tables.join(", ")}, toren_control.queue_messages`);
+  await database.pool.query(`TRUNCATE ${tables.join(", ")}, toren_control.queue_messages, toren_control.gates CASCADE`);
 }

@@ -22,7 +22,7 @@ interface CalledRow {
   readonly agent: string;
   readonly runId: string;
   readonly streamId: string;
-  readonly delayMs: number;
+  readonly at: number;
 }
 
 interface PassedRow {
@@ -87,10 +87,10 @@ export function createPostgresFlow(database: Pick<Database, "appends">, random: 
   };
   const pass = async (first: Pass): Promise<PassedRow & { readonly calls: readonly Call[] }> => {
     const passed = await passOnce(first);
-    const calls = passed.called.map(callOf);
+    const calls = callsOf(passed);
     for (let n = 1, last = passed; last.again && n < FLOW_PASSES_MAX; n++) {
       last = await passOnce({ ...leaving(NOBODY, first.keys, {}), leaseMs: 0 });
-      calls.push(...last.called.map(callOf));
+      calls.push(...callsOf(last));
     }
     return { ...passed, calls };
   };
@@ -145,7 +145,5 @@ const leaving = (
   leaves: true,
 });
 
-const callOf = ({ agent, runId, streamId, delayMs }: CalledRow): Call => ({
-  stream: { agent, runId, streamId },
-  delayMs,
-});
+const callsOf = ({ called, now }: PassedRow): Call[] =>
+  called.map(({ agent, runId, streamId, at }) => ({ stream: { agent, runId, streamId }, at, now }));

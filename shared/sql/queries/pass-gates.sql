@@ -8,6 +8,8 @@
 -- A stream's own entry that came meanwhile is its twin's (a lost acknowledgement): 23505, all is undone, and the statement is sent anew.
 -- Turns: of those who wait, by `since`, as many as there are places and tokens for may come; nobody overtakes them. They are called once, and again when
 -- they don't come in time; after $13 calls their entry has an end. A cool-down's end or a rate's room is known before: they are called for that time.
+-- A gate that counts nobody only cools down. Who finds it cooling waits at one of its other gates, called for the cool-down's end, and keeps its turn there:
+-- were it handed on, the whole queue would come one after the other, only to find the same.
 -- Not the truth about a run: nobody waits for the disk, so the row's lock is short (synchronous_commit off, in this transaction alone).
 -- $1 keys text[]  $2 places int[] (null: no bound)  $3 tokens a minute float8[] (null: no rate)  $4 tokens float8[] (to enter: how many it may use; to
 -- leave: how many it did, null: as it said)  $5 agent  $6 run  $7 stream  $8 leaves bool  $9 lease ms  $10 jitter in [0, 1)  $11 sent again bool: those that
@@ -44,41 +46,45 @@ WITH want AS MATERIALIZED (
       THEN (SELECT count(*)::int FROM toren_control.gate_entries e WHERE e.key = f.key AND e.inside AND e.until > (SELECT now FROM clock))
       ELSE f.counted END AS inside) i
 ), line AS MATERIALIZED (                          -- the others whose turn it may be
-  SELECT g.key, h.agent, h.run_id, h.stream_id, h.since, h.places, h.per_minute, h.tokens, h.call_due, h.calls
+  SELECT g.key, h.agent, h.run_id, h.stream_id, h.since, h.places, h.per_minute, h.tokens, h.call_due, h.calls, h.not_before
   FROM gate g CROSS JOIN LATERAL (
     SELECT e.* FROM toren_control.gate_entries e
     WHERE e.key = g.key AND NOT e.inside AND e.until > (SELECT now FROM clock) AND (e.run_id, e.stream_id) IS DISTINCT FROM ($6::uuid, $7::text)
     ORDER BY e.since, e.run_id, e.stream_id LIMIT g.look FOR UPDATE) h
 ), queue AS MATERIALIZED (                         -- who is ahead of this stream; how many wait in all
   SELECT g.key, q.seen, CASE WHEN g.fresh AND q.seen < g.look THEN q.seen ELSE greatest(q.seen, g.waiting) END AS waiting,
-         CASE WHEN g.queued THEN q.older WHEN g.fresh AND q.seen < g.look THEN q.seen ELSE greatest(q.seen, g.waiting) END AS ahead, q.tokens AS ahead_tokens
+         CASE WHEN g.since IS NOT NULL THEN q.older WHEN g.fresh AND q.seen < g.look THEN q.seen ELSE greatest(q.seen, g.waiting) END AS ahead, q.tokens AS ahead_tokens
   FROM gate g CROSS JOIN LATERAL (
     SELECT count(*)::int AS seen, (count(*) FILTER (WHERE l.since < g.since))::int AS older,
-           coalesce(sum(l.tokens) FILTER (WHERE NOT g.queued OR l.since < g.since), 0) AS tokens
+           coalesce(sum(l.tokens) FILTER (WHERE g.since IS NULL OR l.since < g.since), 0) AS tokens
     FROM line l WHERE l.key = g.key) q
 ), judged AS MATERIALIZED (
   SELECT g.*, q.seen, q.waiting AS others, q.ahead, q.ahead_tokens,
          g.within OR (g.cool_until IS NULL AND q.ahead < g.room AND (g.per_minute IS NULL OR g.level + q.ahead_tokens + g.tokens <= g.per_minute OR g.level + q.ahead_tokens <= 0)) AS admits
   FROM gate g JOIN queue q ON q.key = g.key
 ), verdict AS MATERIALIZED (
-  SELECT NOT $8::bool AND bool_and(admits) AS enters,
-         CASE WHEN NOT $8::bool THEN (array_agg(key ORDER BY cool_until DESC NULLS LAST, key) FILTER (WHERE NOT admits))[1] END AS blocked,
-         min(since) FILTER (WHERE queued) AS since
-  FROM judged
+  SELECT r.enters, r.open_at, CASE WHEN r.blocked_counts IS FALSE THEN r.came ELSE r.waited END AS since, CASE WHEN r.blocked IS NULL OR r.blocked_counts THEN r.blocked ELSE coalesce(r.home, r.blocked) END AS at
+  FROM (SELECT NOT $8::bool AND bool_and(admits) AS enters,
+               CASE WHEN NOT $8::bool THEN (array_agg(key ORDER BY counts, cool_until DESC NULLS LAST, key) FILTER (WHERE NOT admits))[1] END AS blocked,
+               bool_and(counts) FILTER (WHERE NOT admits) AS blocked_counts,
+               (array_agg(key ORDER BY since IS NULL, key) FILTER (WHERE counts))[1] AS home,
+               max(cool_until) FILTER (WHERE NOT admits AND NOT counts) AS open_at,
+               min(since) FILTER (WHERE queued) AS waited, min(since) AS came
+        FROM judged) r
 ), after AS MATERIALIZED (                         -- each gate as this stream leaves it behind
-  SELECT j.*, n.*, coalesce(v.since, c.now) AS began,
+  SELECT j.*, n.*, coalesce(v.since, c.now) AS began, v.open_at,
          greatest(0, j.inside - j.within::int + n.comes::int) AS inside_now,
          greatest(0, j.level + CASE WHEN n.comes THEN j.tokens - CASE WHEN j.within THEN j.had ELSE 0 END
                                     WHEN $8::bool AND j.within THEN coalesce(j.tokens - j.had, 0) ELSE 0 END) AS level_now
   FROM judged j CROSS JOIN verdict v CROSS JOIN clock c
-  CROSS JOIN LATERAL (SELECT v.enters AND j.counts AS comes, v.blocked IS NOT NULL AND v.blocked = j.key AS waits, v.blocked IS NOT NULL AND v.blocked = j.key AND j.counts AS stays) n
+  CROSS JOIN LATERAL (SELECT v.enters AND j.counts AS comes, coalesce(v.at = j.key, false) AS waits, coalesce(v.at = j.key, false) AND j.counts AS stays) n
 ), placed AS MATERIALIZED (
   SELECT l.*, a.cool_until, a.level_now, a.inside_now, b.before_me,
          row_number() OVER w + b.before_me AS place, sum(l.tokens) OVER w - l.tokens + b.before_me * coalesce(a.tokens, 0) AS upto
   FROM line l JOIN after a ON a.key = l.key CROSS JOIN LATERAL (SELECT (a.stays AND a.began < l.since)::int AS before_me) b
   WINDOW w AS (PARTITION BY l.key ORDER BY l.since, l.run_id, l.stream_id)
 ), due AS MATERIALIZED (
-  SELECT p.*, greatest(c.now, p.cool_until + random() * $19::float8 * interval '1 ms',
+  SELECT p.*, greatest(c.now, p.not_before, p.cool_until + random() * $19::float8 * interval '1 ms',
                        c.now + greatest(0, p.level_now + p.upto + CASE WHEN p.tokens > p.per_minute THEN 0 ELSE p.tokens - p.per_minute END) / p.per_minute * interval '1 min') AS due
   FROM placed p CROSS JOIN clock c
   WHERE p.place <= p.places - p.inside_now AND (p.per_minute IS NULL OR p.upto <= 0 OR p.level_now + p.upto <= p.per_minute)
@@ -95,11 +101,12 @@ WITH want AS MATERIALIZED (
   SELECT d.key, d.agent, d.run_id, d.stream_id, d.since, d.call_due FROM due d CROSS JOIN clock c
   WHERE $11::bool AND d.call_due + $12::float8 * interval '1 ms' > c.now AND d.due >= d.call_due - interval '1 s'
 ), look AS MATERIALIZED (                          -- when this stream, if it has to wait, looks again by itself: at its turn, where that is known
-  SELECT a.key, t.turn, CASE WHEN t.turn THEN t.due ELSE greatest(a.cool_until + $10::float8 * $19::float8 * interval '1 ms',
+  SELECT a.key, t.turn, t.open_at, CASE WHEN t.turn THEN t.due ELSE greatest(t.open_at, a.cool_until + $10::float8 * $19::float8 * interval '1 ms',
     c.now + least($16::float8, greatest($15::float8, a.ahead * $17::float8, extract(epoch FROM c.now - a.began)::float8 * 1000)) * (0.75 + $10::float8 / 2) * interval '1 ms') END AS at
   FROM after a CROSS JOIN clock c CROSS JOIN LATERAL (
-    SELECT a.ahead < a.room AND (a.per_minute IS NULL OR a.ahead_tokens <= 0 OR a.level + a.ahead_tokens <= a.per_minute) AS turn,
-           greatest(c.now, a.cool_until + $10::float8 * $19::float8 * interval '1 ms',
+    SELECT a.ahead < least($14::int, a.places - a.inside_now) AND (a.per_minute IS NULL OR a.ahead_tokens <= 0 OR a.level + a.ahead_tokens <= a.per_minute) AS turn,
+           a.open_at + $10::float8 * $19::float8 * interval '1 ms' AS open_at,
+           greatest(c.now, a.open_at + $10::float8 * $19::float8 * interval '1 ms', a.cool_until + $10::float8 * $19::float8 * interval '1 ms',
                     c.now + greatest(0, a.level + a.ahead_tokens + CASE WHEN a.tokens > a.per_minute THEN 0 ELSE a.tokens - a.per_minute END) / a.per_minute * interval '1 min') AS due) t
   WHERE a.waits
 ), moved AS (
@@ -119,16 +126,16 @@ WITH want AS MATERIALIZED (
   UPDATE toren_control.gate_entries e SET
     inside = a.comes, until = CASE WHEN a.comes THEN c.now + $9::float8 * interval '1 ms' ELSE k.at + $18::float8 * interval '1 ms' END,
     since = CASE WHEN a.comes THEN e.since ELSE a.began END, places = a.places, per_minute = a.per_minute, tokens = coalesce(a.tokens, 0),
-    call_due = CASE WHEN k.turn THEN k.at END, calls = 0
+    call_due = CASE WHEN k.turn THEN k.at END, calls = 0, not_before = k.open_at
   FROM after a CROSS JOIN clock c LEFT JOIN look k ON k.key = a.key
   WHERE (a.comes OR a.stays) AND a.since IS NOT NULL AND e.key = a.key AND e.run_id = $6::uuid AND e.stream_id = $7::text
 ), gone AS (
   DELETE FROM toren_control.gate_entries e USING after a
   WHERE NOT a.comes AND NOT a.stays AND a.since IS NOT NULL AND e.key = a.key AND e.run_id = $6::uuid AND e.stream_id = $7::text
 ), come AS (
-  INSERT INTO toren_control.gate_entries (key, agent, run_id, stream_id, inside, until, since, places, per_minute, tokens, call_due)
+  INSERT INTO toren_control.gate_entries (key, agent, run_id, stream_id, inside, until, since, places, per_minute, tokens, call_due, not_before)
   SELECT a.key, $5::text, $6::uuid, $7::text, a.comes, CASE WHEN a.comes THEN c.now + $9::float8 * interval '1 ms' ELSE k.at + $18::float8 * interval '1 ms' END,
-         a.began, a.places, a.per_minute, coalesce(a.tokens, 0), CASE WHEN k.turn THEN k.at END
+         a.began, a.places, a.per_minute, coalesce(a.tokens, 0), CASE WHEN k.turn THEN k.at END, k.open_at
   FROM after a CROSS JOIN clock c LEFT JOIN look k ON k.key = a.key
   WHERE (a.comes OR a.stays) AND a.since IS NULL ORDER BY a.key
 ), forgotten AS (                                  -- with each new gate: old ones that nobody is at any more
@@ -138,9 +145,9 @@ WITH want AS MATERIALIZED (
       AND coalesce(s.cool_until <= c.now, true) AND NOT EXISTS (SELECT FROM toren_control.gate_entries e WHERE e.key = s.key AND e.until > c.now)
     FOR UPDATE OF s SKIP LOCKED)
 )
-SELECT v.enters, v.blocked, floor(extract(epoch FROM k.at) * 1000)::float8 AS retry_at, floor(extract(epoch FROM c.now) * 1000)::float8 AS now,
+SELECT v.enters, v.at AS blocked, floor(extract(epoch FROM k.at) * 1000)::float8 AS retry_at, floor(extract(epoch FROM c.now) * 1000)::float8 AS now,
        EXISTS (SELECT FROM after a WHERE a.seen < a.look AND a.others > a.seen AND a.seen < coalesce(greatest(a.most, a.places * (NOT $8::bool)::int), 0) - a.inside_now) AS again,
        (SELECT coalesce(jsonb_agg(jsonb_build_object('agent', x.agent, 'runId', x.run_id, 'streamId', x.stream_id,
-                 'delayMs', greatest(0, ceil(extract(epoch FROM x.call_due - c.now) * 1000))) ORDER BY x.since), '[]')
+                 'at', CASE WHEN x.call_due <= c.now THEN floor(extract(epoch FROM c.now) * 1000) ELSE ceil(extract(epoch FROM x.call_due) * 1000) END) ORDER BY x.since), '[]')
         FROM (SELECT * FROM called UNION ALL SELECT * FROM again) x) AS called
-FROM verdict v CROSS JOIN clock c LEFT JOIN look k ON k.key = v.blocked
+FROM verdict v CROSS JOIN clock c LEFT JOIN look k ON k.key = v.at

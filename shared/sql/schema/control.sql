@@ -97,6 +97,7 @@ CREATE TABLE toren_control.gate_entries (
   tokens float8 NOT NULL,                           -- that it means to use; in the gate's bucket while it is inside
   call_due timestamptz,                             -- when it was called for; null: it wasn't
   calls int NOT NULL DEFAULT 0,                     -- that it didn't follow so far
+  not_before timestamptz,                           -- it isn't called for a time before: another gate that it needs cools down
   PRIMARY KEY (key, run_id, stream_id)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 CREATE INDEX gate_entries_ends ON toren_control.gate_entries (key, until);
