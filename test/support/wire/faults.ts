@@ -47,15 +47,17 @@ export async function sendPieces(
 ): Promise<boolean> {
   const most = fault !== null && "after" in fault ? fault.after : Number.POSITIVE_INFINITY;
   let sent = 0;
+  let broken = false;
   for (const piece of pieces) {
-    if (sent++ >= most || response.destroyed) break;
+    broken = sent++ >= most || response.destroyed;
+    if (broken) break;
     if (!response.write(piece)) await drained(response);
   }
   if (fault?.fault === "cut") {
     await new Promise((go) => setTimeout(go, 20)); // what was written is on its way before the connection goes
     response.destroy();
   } else if (fault?.fault !== "stalls") response.end();
-  return fault === null;
+  return !broken && !response.destroyed && response.writableEnded;
 }
 
 function drained(response: ServerResponse): Promise<void> {

@@ -105,7 +105,7 @@ export async function createWireBedrock(options: WireBedrockOptions = {}): Promi
       usage: null,
     };
     ledger.push(entry);
-    const fault = served.faults(entry.n, taken.asked);
+    const fault = playable(served.faults(entry.n, taken.asked), taken.asked);
     if (fault !== null && "status" in fault && fault.fault === "exception") return refuse(response, entry, fault);
     if (fault !== null && isHttp(fault) && playEarly(fault, response)) return;
     if ("problem" in taken) return refuse(response, entry, taken.problem);
@@ -135,7 +135,7 @@ export async function createWireBedrock(options: WireBedrockOptions = {}): Promi
       ? faulty(streamMessages(answer, by, usage, ids), fault)
       : halves(JSON.stringify(wholeBody(answer, by, usage, ids)));
     const whole = await sendPieces(response, pieces, fault !== null && isHttp(fault) ? fault : null);
-    entry.answered = whole && fault === null && response.writableEnded && !response.destroyed;
+    entry.answered = whole && (fault === null || isHttp(fault));
   };
 
   const server = createServer((request, response) => {
@@ -239,6 +239,10 @@ function* faulty(messages: Generator<Buffer>, fault: Fault | null): Generator<Bu
 }
 
 const halves = (text: string): string[] => [text.slice(0, text.length / 2), text.slice(text.length / 2)];
+
+/** A whole answer has no events. */
+const playable = (fault: Fault | null, { stream }: Asked): Fault | null =>
+  fault !== null && !stream && ["midStream", "streamError", "corrupt"].includes(fault.fault) ? null : fault;
 
 const isHttp = (fault: Fault): fault is HttpFault =>
   ["hang", "reset", "html", "empty", "cut", "ends", "stalls"].includes(fault.fault);
