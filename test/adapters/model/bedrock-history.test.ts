@@ -32,7 +32,6 @@ afterEach(async () => {
 });
 
 const text = (words: string) => ({ type: "text", text: words }) as const;
-const MARK = { cachePoint: { type: "default" } };
 
 describe("turns", () => {
   const messagesOf = async (model: string, messages: readonly Message[], of: Partial<ModelRequest> = {}) => {
@@ -257,7 +256,7 @@ describe("reasoning", () => {
     server.script = () => ({ content: [{ reasoning: "long" }], stopReason: "max_tokens" });
     const { content } = await answered();
     await answered({ messages: [user("Hi."), answerMessage(content), user("Again.")] });
-    expect(sent().messages).toEqual([{ role: "user", content: [{ text: "Hi." }, { text: "Again." }, MARK] }]);
+    expect(sent().messages).toEqual([{ role: "user", content: [{ text: "Hi." }, { text: "Again." }] }]);
   });
 
   const thinking = { additionalModelRequestFields: { thinking: { type: "enabled", budget_tokens: 2_000 } } };

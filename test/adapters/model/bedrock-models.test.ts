@@ -6,6 +6,7 @@ import {
   CLAUDE,
   LLAMA,
   LOOK,
+  NEW_CLAUDE,
   NOVA,
   OPAQUE,
   QWEN,
@@ -67,6 +68,42 @@ describe("an output schema", () => {
     await answered({ outputSchema: schema });
     expect(sent().outputConfig).toBeUndefined();
     expect(server.ledger).toHaveLength(1);
+  });
+});
+
+describe("thinking", () => {
+  const SUMMARY = { thinking: { type: "adaptive", display: "summarized" } };
+
+  test("a model that thinks unasked, and hides it, is asked for a summary", async () => {
+    const { answered, sent } = await wire(NEW_CLAUDE);
+    await answered({ options: { additionalModelRequestFields: { anthropic_beta: ["x"] } } });
+    expect(sent().additionalModelRequestFields).toEqual({ anthropic_beta: ["x"], ...SUMMARY });
+  });
+
+  test("not if its role says how it thinks", async () => {
+    const { answered, sent } = await wire(NEW_CLAUDE);
+    const additionalModelRequestFields = { thinking: { type: "adaptive", display: "omitted" } };
+    await answered({ options: { additionalModelRequestFields } });
+    expect(sent().additionalModelRequestFields).toEqual(additionalModelRequestFields);
+  });
+
+  test.each([CLAUDE, "us.anthropic.claude-opus-4-8", NOVA, LLAMA, QWEN, OPAQUE])(
+    "%s is sent nothing of it",
+    async (model) => {
+      const { answered, sent } = await wire(model);
+      await answered();
+      expect(sent().additionalModelRequestFields).toBeUndefined();
+    },
+  );
+
+  test("where the summary is refused it is left out, and remembered", async () => {
+    const { answered, server, sent } = await wire(NEW_CLAUDE);
+    const message = "thinking.display: Extra inputs are not permitted";
+    server.faults = (n) => (n === 0 ? { fault: "exception", status: 400, name: "ValidationException", message } : null);
+    await answered();
+    await answered();
+    expect(server.ledger.map(({ status }) => status)).toEqual([400, 200, 200]);
+    expect(sent().additionalModelRequestFields).toBeUndefined();
   });
 });
 

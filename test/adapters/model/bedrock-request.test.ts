@@ -5,6 +5,7 @@ import { createBedrock } from "../../../shared/adapters/model/bedrock/index.ts";
 import { bareSchema } from "../../../shared/adapters/model/bedrock/tools.ts";
 import { inputSchemaOf } from "../../../shared/authoring/input-schema.ts";
 import { canonical } from "../../../shared/core/json.ts";
+import type { Message } from "../../../shared/core/messages.ts";
 import {
   assistant,
   CLAUDE,
@@ -256,22 +257,26 @@ describe("cache marks", () => {
   test("an ARN whose model the role names gets that model's, and nothing of it is sent", async () => {
     const { answered, sent } = await wire(OPAQUE, { profiles: { [OPAQUE]: CLAUDE } });
     await answered({ options: { foundationModel: CLAUDE } });
-    expect(places(sent())).toEqual({ tools: [], system: [1], turns: [0] });
+    expect(places(sent())).toEqual({ tools: [], system: [1], turns: [] });
     expect(JSON.stringify(sent())).not.toContain("claude");
   });
 
   test("each call reads what the one before it wrote", async () => {
     const { answered } = await wire();
     const system = "You are brief. ".repeat(100);
-    const first = await answered({ system, messages: turns.slice(0, 1) });
-    const second = await answered({ system, tools: [], messages: turns.slice(0, 1) });
+    const ask = (messages: Message[]) => answered({ system, tools: [LOOK], messages });
+    const first = await ask(turns.slice(0, 1));
+    const second = await ask(turns.slice(0, 1));
     expect(first.usage).toMatchObject({ cacheRead: 0, input: 0 });
     expect(second.usage).toMatchObject({ cacheRead: first.usage.cacheWrite, cacheWrite: 0 });
-    const longer = await answered({
-      system,
-      messages: [...turns.slice(0, 1), assistant({ type: "text", text: "Two." }), user("Three.")],
-    });
+    const longer = await ask(turns.slice(0, 3));
     expect(longer.usage.cacheRead).toBe(first.usage.cacheWrite);
     expect(longer.usage.cacheWrite).toBeGreaterThan(0);
+  });
+
+  test("a first question without tools, which may stay the only one, isn't written to the cache", async () => {
+    const { answered, sent } = await wire();
+    await answered();
+    expect(places(sent())).toEqual({ tools: [], system: [1], turns: [] });
   });
 });

@@ -3,10 +3,14 @@
 import type { ShownFile } from "../media.ts";
 import type { Asking, Plan } from "./request.ts";
 
-const REFUSALS: readonly (readonly [words: RegExp, without: "stream" | "marks" | "reasoning" | "outputSchema"])[] = [
+const REFUSALS: readonly (readonly [
+  words: RegExp,
+  without: "stream" | "marks" | "reasoning" | "outputSchema" | "summary",
+])[] = [
   [/support\w*\b.*\bstream|stream\w*\b.*\bsupport/i, "stream"],
   [/cache ?point|prompt caching/i, "marks"],
   [/reasoning ?content|thinking`? blocks?/i, "reasoning"],
+  [/\bthinking\b|\bdisplay\b/i, "summary"],
   [/output_?config|text_?format|structured output|grammar|schema/i, "outputSchema"],
 ];
 

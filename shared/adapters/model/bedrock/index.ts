@@ -49,8 +49,8 @@ export function createBedrock(settings: BedrockSettings): Model {
       try {
         const plan = { ...firstPlan(prepared), ...known };
         const answered = await call(client, prepared, plan, AbortSignal.any([signal, late]), context?.onDelta);
-        const { stream, marks, outputSchema } = answered.plan;
-        known = { ...known, ...onlyFalse({ stream, marks, outputSchema }, plan) };
+        const { stream, marks, outputSchema, summary } = answered.plan;
+        known = { ...known, ...onlyFalse({ stream, marks, outputSchema, summary }, plan) };
         return answerOf(answered, prepared);
       } catch (thrown) {
         if (signal.aborted) return { ok: false, failure: failure("model.unavailable", "The call was stopped.", true) };
@@ -79,7 +79,7 @@ async function prepare(
   }
 }
 
-function firstPlan({ traits, request, messages }: Question): Plan {
+function firstPlan({ traits, options, request, messages }: Question): Plan {
   const tools =
     request.tools.length > 0 ||
     messages.some(({ role, content }) => role === "assistant" && content.some(({ type }) => type === "toolUse"));
@@ -88,12 +88,13 @@ function firstPlan({ traits, request, messages }: Question): Plan {
     marks: true,
     reasoning: true,
     outputSchema: traits.outputSchema,
+    summary: traits.thinksUnasked && options.additionalModelRequestFields?.thinking === undefined,
     refused: new Set(),
   };
 }
 
 /** What the plan began with and was given up. */
-const onlyFalse = (now: Pick<Plan, "stream" | "marks" | "outputSchema">, before: Plan): Partial<Plan> =>
+const onlyFalse = (now: Pick<Plan, "stream" | "marks" | "outputSchema" | "summary">, before: Plan): Partial<Plan> =>
   Object.fromEntries(Object.entries(now).filter(([key, value]) => !value && before[key as keyof Plan]));
 
 function answerOf({ answer, prefix }: Awaited<ReturnType<typeof call>>, { model }: Question): ModelAnswer {

@@ -21,6 +21,8 @@ export interface Plan {
   readonly marks: boolean;
   readonly reasoning: boolean;
   readonly outputSchema: boolean;
+  /** Ask for a summary of thinking that would be hidden. */
+  readonly summary: boolean;
   /** Files to be said in words. */
   readonly refused: ReadonlySet<ShownFile>;
 }
@@ -54,30 +56,23 @@ export function converseInput(question: Question, plan: Plan): Asking {
   const marks = plan.marks ? traits : null;
   const input: Input = {
     modelId,
-    messages: markMessages(messages, marks),
+    messages: markMessages(messages, tools.length > 0, marks),
     ...(system.length === 0 ? {} : { system: markSystem(system, marks) }),
     ...(tools.length === 0 ? {} : { toolConfig: { tools: markTools(tools, marks) } }),
     inferenceConfig: {
       ...(thinksHard(options) ? {} : { maxTokens: request.maxTokens }),
       ...defined(options.inferenceConfig),
     },
-    ...extras(options, messages),
+    ...extras(options, thinkingFields(question, plan, messages)),
     ...outputConfig(options, plan.outputSchema ? request.outputSchema : undefined),
   };
   return { input, prefix, shown: turns.shown };
 }
 
-function extras(options: BedrockOptions, messages: readonly WireMessage[]): Partial<Input> {
-  const {
-    additionalModelRequestFields: more,
-    performanceConfig,
-    guardrailConfig,
-    serviceTier,
-    requestMetadata,
-  } = options;
-  const fields = more === undefined ? undefined : thinkingThatFits(more, messages);
+function extras(options: BedrockOptions, fields: JsonObject): Partial<Input> {
+  const { performanceConfig, guardrailConfig, serviceTier, requestMetadata } = options;
   return {
-    ...(fields === undefined || Object.keys(fields).length === 0
+    ...(Object.keys(fields).length === 0
       ? {}
       : { additionalModelRequestFields: fields as Input["additionalModelRequestFields"] }),
     ...(performanceConfig === undefined ? {} : { performanceConfig }),
@@ -85,6 +80,14 @@ function extras(options: BedrockOptions, messages: readonly WireMessage[]): Part
     ...(serviceTier === undefined ? {} : { serviceTier }),
     ...(requestMetadata === undefined ? {} : { requestMetadata }),
   };
+}
+
+const SUMMARY = { type: "adaptive", display: "summarized" };
+
+function thinkingFields({ options }: Question, plan: Plan, messages: readonly WireMessage[]): JsonObject {
+  const fields = options.additionalModelRequestFields ?? {};
+  if (plan.summary) return { ...fields, thinking: SUMMARY };
+  return thinkingThatFits(fields, messages);
 }
 
 /**

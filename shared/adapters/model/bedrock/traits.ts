@@ -20,7 +20,9 @@ export interface Traits {
   readonly cachesResults: boolean;
   /** Takes back the reasoning that it signed; the others refuse all, their own too. Where the model isn't known, a signature is taken for a yes. */
   readonly takesReasoning: boolean;
-  /** Takes it only while nothing before it has changed. */
+  /** Thinks unless told otherwise, and hides it: it is asked for a summary, so that people see something. */
+  readonly thinksUnasked: boolean;
+  /** Takes its reasoning back only while nothing before it has changed. */
   readonly bindsReasoning: boolean;
   /** Words may stand beside results of tools in one message. */
   readonly textBesideResults: boolean;
@@ -48,6 +50,7 @@ const UNKNOWN: Traits = {
   caches: false,
   cachesResults: false,
   takesReasoning: true,
+  thinksUnasked: false,
   bindsReasoning: true,
   textBesideResults: false,
   resultStatus: false,
@@ -111,6 +114,7 @@ function claude(version: number, id: string): Traits {
     cachesTools: caches,
     cachesResults: caches,
     takesReasoning: since(307),
+    thinksUnasked: version >= 500,
     bindsReasoning: since(501),
     textBesideResults: true,
     resultStatus: true,

@@ -2,7 +2,7 @@
 // A token for four characters.
 import { createHash } from "node:crypto";
 import { type Answer, type TokenUsage, writtenBy } from "./answer.ts";
-import { type Asked, blocksInOrder } from "./rules.ts";
+import { type Asked, blocksInOrder } from "./asked.ts";
 
 const CHARS_PER_TOKEN = 4;
 const tokens = (chars: number): number => Math.ceil(chars / CHARS_PER_TOKEN);
