@@ -337,4 +337,83 @@ export const BUGS: readonly Bug[] = [
     ],
     killedBy: { file: "test/engine/people.test.ts", test: "seals what is recorded; the new prompt asks from there" },
   },
+  {
+    name: "a budget's reservations of one batch don't see one another",
+    edits: [
+      {
+        file: `${QUERIES}/append-full.sql`,
+        find: "WINDOW before AS (PARTITION BY p.run_id ORDER BY p.ord)",
+        replace: "WINDOW before AS (PARTITION BY p.run_id, p.ord ORDER BY p.ord)",
+      },
+    ],
+    killedBy: { file: STORE, test: "N parallel tasks never pass the cap" },
+  },
+  {
+    name: "what was held for a call that is sent again is forgotten",
+    edits: [{ file: "shared/engine/ask-step.ts", find: "keep: state.ledger.open !== null", replace: "keep: false" }],
+    killedBy: { file: "test/engine/budgets.test.ts", test: "a call that was begun and never answered counts as spent" },
+  },
+  {
+    name: "a stream that ends keeps what it has reserved",
+    edits: [
+      {
+        file: `${QUERIES}/append-full.sql`,
+        find: "OR (f.next = 'end' AND (f.old_tokens > 0 OR f.old_nano > 0))",
+        replace: "",
+      },
+    ],
+    killedBy: {
+      file: STORE,
+      test: "a reservation that fits is held, a payment takes its place, and an end holds nothing",
+    },
+  },
+  {
+    name: "a session ends whatever was said to it meanwhile",
+    edits: [
+      {
+        file: `${QUERIES}/append-full.sql`,
+        find: "AND (f.next <> 'end' OR f.absorbed IS NULL OR f.absorbed = f.inbox_seq)",
+        replace: "",
+      },
+    ],
+    killedBy: { file: STORE, test: "a session's end is refused whole when a fact came meanwhile" },
+  },
+  {
+    name: "a summary parts a call from its result",
+    edits: [
+      {
+        file: "shared/core/task/compaction.ts",
+        find: 'if (next === undefined || next.role === "assistant" || next.content.every((p) => p.type !== "toolResult")) return n;',
+        replace: "return next === undefined ? n : n;",
+      },
+    ],
+    killedBy: { file: "test/core/task/compaction.test.ts", test: "I6: of any log with compaction" },
+  },
+  {
+    name: "a summary that was paid is asked for again after a death",
+    edits: [
+      {
+        file: "shared/core/task/replay.ts",
+        find: "        state.summaries.set(summaryAsked, summaryText(event.response));",
+        replace: "        state.summaries.delete(summaryAsked + summaryText(event.response));",
+      },
+      {
+        file: "shared/core/task/answers.ts",
+        find: "else state.summaries.set(digest, summaryText(response));",
+        replace: "else if (state.summaries.size === 0) state.summaries.set(digest, summaryText(response));",
+      },
+    ],
+    killedBy: { file: "test/core/task/compaction.test.ts", test: "an input over the window is summarised in parts" },
+  },
+  {
+    name: "a call that the provider kept is sent again",
+    edits: [
+      {
+        file: "shared/engine/ask-step.ts",
+        find: "state.asking?.digest === ask.digest ? state.accepted : null",
+        replace: "state.asking?.digest === ask.digest && state.accepted === ask.digest ? state.accepted : null",
+      },
+    ],
+    killedBy: { file: "test/engine/attached.test.ts", test: "I5: the call is fetched by whoever takes over" },
+  },
 ];
