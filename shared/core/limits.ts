@@ -168,6 +168,20 @@ export const ANTHROPIC_FILES_MAX = 100;
 export const ANTHROPIC_SCHEMA_OPTIONAL_MAX = 24;
 /** Anthropic's API: places of an output schema that may be of several types; the same page. */
 export const ANTHROPIC_SCHEMA_UNIONS_MAX = 16;
+/** OpenAI's of one image; larger ones are scaled down there anyway. */
+export const OPENAI_IMAGE_MAX_BYTES = 20_000_000;
+/** OpenAI's of all files of one request, in base64 (developers.openai.com/api/docs/guides/file-inputs). */
+export const OPENAI_FILES_BASE64_CHARS = 50_000_000;
+/** OpenAI's of images in one request, as it was first; newer models take three times as many. */
+export const OPENAI_FILES_MAX = 500;
+/** OpenAI refuses to be asked for less of an answer. */
+export const OPENAI_OUTPUT_TOKENS_MIN = 16;
+/** OpenAI's of a tool's description, as it was first; what we add to one stays below. */
+export const OPENAI_TOOL_DESCRIPTION_CHARS = 1_024;
+/** Between two looks at an answer that is made in the background, unless the provider says when to look again. */
+export const MODEL_POLL_MS = 2_000;
+/** An answer that takes minutes is looked at less often. */
+export const MODEL_POLL_MAX_MS = 10_000;
 /** Tries of one model call in a row within one worker; past them the task parks until the next one. */
 export const MODEL_TRIES = 6;
 /** A longer wait than this parks the task: an outage holds no worker. */
@@ -195,6 +209,8 @@ export const COST_CAP_MAX_USD = 1_000_000;
 export const BUDGET_WAIT_MS = 2_000;
 /** Who was called to a gate has first claim on its room for so long: a hint takes a second, and a busy worker may need some more. */
 export const FLOW_CALL_MS = 15_000;
+/** Who has just been told to wait isn't called before: its worker needs some milliseconds to park it, and a hint for a stream that is held is lost. */
+export const FLOW_SETTLE_MS = 500;
 /** Calls that a waiting stream may miss before it loses its turn: its hints were lost, or it is no more. */
 export const FLOW_CALLS_MAX = 3;
 /** Streams that one statement calls, and how far it looks down a queue: a millisecond of row locks. Those who were called call the next. */
@@ -203,6 +219,8 @@ export const FLOW_CALLED_AT_ONCE_MAX = 100;
 export const FLOW_RETRY_MS = 30_000;
 /** Later for whoever has more ahead of it: a place changes hands twice a second when hundreds wait, so that most are called before. */
 export const FLOW_RETRY_PER_AHEAD_MS = 500;
+/** Later, too, for whoever has waited long: a lost call costs it at most so much of that time. */
+export const FLOW_RETRY_WAITED_PERCENT = 25;
 /** The longest of these waits: each costs a take of the stream and one statement. */
 export const FLOW_RETRY_MAX_MS = 5 * 60_000;
 /** A waiting stream that hasn't looked again by so long after it meant to is gone: a guardian's pass and a take-over, several times. */
