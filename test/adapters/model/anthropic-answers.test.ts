@@ -93,7 +93,7 @@ describe("an answer of Claude", () => {
 
   it("comes from a server whose path goes on below its base URL", async () => {
     const wire = await createWireAnthropic({ script: () => "Hello." });
-    const model = createAnthropic({ model: "claude-x", apiKey: "", baseURL: `${wire.baseURL}/` });
+    const model = createAnthropic({ model: "claude-x", apiKey: "k", baseURL: `${wire.baseURL}/` });
     const request = {
       model: "anthropic/claude-x",
       system: "",

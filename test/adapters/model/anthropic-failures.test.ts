@@ -161,6 +161,12 @@ describe("a stopped question", () => {
 });
 
 describe("a question that is refused", () => {
+  it("without a key has no header for one: a gateway may hold it", async () => {
+    const { failure, wire } = await asking({ key: "" });
+    expect((await failure({})).error.code).toBe("model.auth");
+    expect(wire.ledger[0]?.headers).not.toHaveProperty("x-api-key");
+  });
+
   it("for its key says what to set", async () => {
     const { failure } = await asking({ apiKey: "sk-right", key: "sk-wrong" });
     expect(await failure({})).toEqual({

@@ -13,7 +13,7 @@ export function createClient(apiKey: string, baseURL: string | undefined, timeou
     accept: "text/event-stream",
     "content-type": "application/json",
     "anthropic-version": API_VERSION,
-    "x-api-key": apiKey,
+    ...(apiKey === "" ? {} : { "x-api-key": apiKey }), // a gateway may hold the key
     "user-agent": "toren",
   };
   return new Anthropic({
