@@ -455,7 +455,7 @@ WITH want AS MATERIALIZED (
       THEN (SELECT count(*)::int FROM toren_control.gate_entries e WHERE e.key = f.key AND e.inside AND e.until > (SELECT now FROM clock))
       ELSE f.counted END AS inside) i
 ), line AS MATERIALIZED (
-  SELECT g.key, h.agent, h.run_id, h.stream_id, h.since, h.places, h.per_minute, h.tokens, h.call_due, h.calls, h.not_before
+  SELECT g.key, h.agent, h.run_id, h.stream_id, h.since, h.places, h.per_minute, h.tokens, h.call_due, h.calls, h.not_before, h.seen_at
   FROM gate g CROSS JOIN LATERAL (
     SELECT e.* FROM toren_control.gate_entries e
     WHERE e.key = g.key AND NOT e.inside AND e.until > (SELECT now FROM clock) AND (e.run_id, e.stream_id) IS DISTINCT FROM ($6::uuid, $7::text)
@@ -493,7 +493,7 @@ WITH want AS MATERIALIZED (
   FROM line l JOIN after a ON a.key = l.key CROSS JOIN LATERAL (SELECT (a.stays AND a.began < l.since)::int AS before_me) b
   WINDOW w AS (PARTITION BY l.key ORDER BY l.since, l.run_id, l.stream_id)
 ), due AS MATERIALIZED (
-  SELECT p.*, greatest(c.now, p.not_before, p.cool_until + random() * $19::float8 * interval '1 ms',
+  SELECT p.*, greatest(c.now, p.not_before, p.seen_at + $23::float8 * interval '1 ms', p.cool_until + random() * $20::float8 * interval '1 ms',
                        c.now + greatest(0, p.level_now + p.upto + CASE WHEN p.tokens > p.per_minute THEN 0 ELSE p.tokens - p.per_minute END) / p.per_minute * interval '1 min') AS due
   FROM placed p CROSS JOIN clock c
   WHERE p.place <= p.places - p.inside_now AND (p.per_minute IS NULL OR p.upto <= 0 OR p.level_now + p.upto <= p.per_minute)
@@ -510,12 +510,12 @@ WITH want AS MATERIALIZED (
   SELECT d.key, d.agent, d.run_id, d.stream_id, d.since, d.call_due FROM due d CROSS JOIN clock c
   WHERE $11::bool AND d.call_due + $12::float8 * interval '1 ms' > c.now AND d.due >= d.call_due - interval '1 s'
 ), look AS MATERIALIZED (
-  SELECT a.key, t.turn, t.open_at, CASE WHEN t.turn THEN t.due ELSE greatest(t.open_at, a.cool_until + $10::float8 * $19::float8 * interval '1 ms',
-    c.now + least($16::float8, greatest($15::float8, a.ahead * $17::float8, extract(epoch FROM c.now - a.began)::float8 * 1000)) * (0.75 + $10::float8 / 2) * interval '1 ms') END AS at
+  SELECT a.key, t.turn, t.open_at, CASE WHEN t.turn THEN t.due ELSE greatest(t.open_at, a.cool_until + $10::float8 * $20::float8 * interval '1 ms',
+    c.now + least($16::float8, greatest($15::float8, a.ahead * $17::float8, extract(epoch FROM c.now - a.began)::float8 * 10 * $18::float8)) * (0.75 + $10::float8 / 2) * interval '1 ms') END AS at
   FROM after a CROSS JOIN clock c CROSS JOIN LATERAL (
     SELECT a.ahead < least($14::int, a.places - a.inside_now) AND (a.per_minute IS NULL OR a.ahead_tokens <= 0 OR a.level + a.ahead_tokens <= a.per_minute) AS turn,
-           a.open_at + $10::float8 * $19::float8 * interval '1 ms' AS open_at,
-           greatest(c.now, a.open_at + $10::float8 * $19::float8 * interval '1 ms', a.cool_until + $10::float8 * $19::float8 * interval '1 ms',
+           a.open_at + $10::float8 * $20::float8 * interval '1 ms' AS open_at,
+           greatest(c.now, a.open_at + $10::float8 * $20::float8 * interval '1 ms', a.cool_until + $10::float8 * $20::float8 * interval '1 ms',
                     c.now + greatest(0, a.level + a.ahead_tokens + CASE WHEN a.tokens > a.per_minute THEN 0 ELSE a.tokens - a.per_minute END) / a.per_minute * interval '1 min') AS due) t
   WHERE a.waits
 ), moved AS (
@@ -533,24 +533,24 @@ WITH want AS MATERIALIZED (
   WHERE NOT a.known AND (a.comes OR a.stays) ORDER BY a.key
 ), kept AS (
   UPDATE toren_control.gate_entries e SET
-    inside = a.comes, until = CASE WHEN a.comes THEN c.now + $9::float8 * interval '1 ms' ELSE k.at + $18::float8 * interval '1 ms' END,
+    inside = a.comes, until = CASE WHEN a.comes THEN c.now + $9::float8 * interval '1 ms' ELSE k.at + $19::float8 * interval '1 ms' END,
     since = CASE WHEN a.comes THEN e.since ELSE a.began END, places = a.places, per_minute = a.per_minute, tokens = coalesce(a.tokens, 0),
-    call_due = CASE WHEN k.turn THEN k.at END, calls = 0, not_before = k.open_at
+    call_due = CASE WHEN k.turn THEN k.at END, calls = 0, not_before = k.open_at, seen_at = c.now
   FROM after a CROSS JOIN clock c LEFT JOIN look k ON k.key = a.key
   WHERE (a.comes OR a.stays) AND a.since IS NOT NULL AND e.key = a.key AND e.run_id = $6::uuid AND e.stream_id = $7::text
 ), gone AS (
   DELETE FROM toren_control.gate_entries e USING after a
   WHERE NOT a.comes AND NOT a.stays AND a.since IS NOT NULL AND e.key = a.key AND e.run_id = $6::uuid AND e.stream_id = $7::text
 ), come AS (
-  INSERT INTO toren_control.gate_entries (key, agent, run_id, stream_id, inside, until, since, places, per_minute, tokens, call_due, not_before)
-  SELECT a.key, $5::text, $6::uuid, $7::text, a.comes, CASE WHEN a.comes THEN c.now + $9::float8 * interval '1 ms' ELSE k.at + $18::float8 * interval '1 ms' END,
-         a.began, a.places, a.per_minute, coalesce(a.tokens, 0), CASE WHEN k.turn THEN k.at END, k.open_at
+  INSERT INTO toren_control.gate_entries (key, agent, run_id, stream_id, inside, until, since, places, per_minute, tokens, call_due, not_before, seen_at)
+  SELECT a.key, $5::text, $6::uuid, $7::text, a.comes, CASE WHEN a.comes THEN c.now + $9::float8 * interval '1 ms' ELSE k.at + $19::float8 * interval '1 ms' END,
+         a.began, a.places, a.per_minute, coalesce(a.tokens, 0), CASE WHEN k.turn THEN k.at END, k.open_at, c.now
   FROM after a CROSS JOIN clock c LEFT JOIN look k ON k.key = a.key
   WHERE (a.comes OR a.stays) AND a.since IS NULL ORDER BY a.key
 ), forgotten AS (
   DELETE FROM toren_control.gates g WHERE g.key IN (
-    SELECT o.key FROM (SELECT key FROM toren_control.gates ORDER BY created_at LIMIT $21::int) o JOIN toren_control.gates s ON s.key = o.key CROSS JOIN clock c
-    WHERE EXISTS (SELECT FROM after a WHERE NOT a.known AND (a.comes OR a.stays)) AND s.moved_at <= c.now - $20::float8 * interval '1 ms' AND s.key <> ALL ($1::text[])
+    SELECT o.key FROM (SELECT key FROM toren_control.gates ORDER BY created_at LIMIT $22::int) o JOIN toren_control.gates s ON s.key = o.key CROSS JOIN clock c
+    WHERE EXISTS (SELECT FROM after a WHERE NOT a.known AND (a.comes OR a.stays)) AND s.moved_at <= c.now - $21::float8 * interval '1 ms' AND s.key <> ALL ($1::text[])
       AND coalesce(s.cool_until <= c.now, true) AND NOT EXISTS (SELECT FROM toren_control.gate_entries e WHERE e.key = s.key AND e.until > c.now)
     FOR UPDATE OF s SKIP LOCKED)
 )
@@ -892,6 +892,9 @@ ALTER TABLE toren_control.files ADD CONSTRAINT files_content_somewhere CHECK ((c
 `,
     "0005_not_before": `
 ALTER TABLE toren_control.gate_entries ADD COLUMN not_before timestamptz;
+`,
+    "0006_seen_at": `
+ALTER TABLE toren_control.gate_entries ADD COLUMN seen_at timestamptz NOT NULL DEFAULT clock_timestamp();
 `,
   },
   agent: {

@@ -5,6 +5,7 @@ import {
   FLOW_CALL_MS,
   FLOW_CALLS_MAX,
   FLOW_RETRY_MS,
+  FLOW_SETTLE_MS,
   FLOW_SPREAD_MS,
   FLOW_UNHEARD_MS,
 } from "../../shared/core/limits.ts";
@@ -45,6 +46,7 @@ export function flowConformance(what: string, get: () => FlowUnderTest): void {
     const waits = async (n: number, ...gates: Gate[]): Promise<Entered & { type: "wait" }> => {
       const entered = await enter(n, ...gates);
       expect([n, entered.type]).toEqual([n, "wait"]);
+      await get().pass(FLOW_SETTLE_MS); // it has parked
       return entered as Entered & { type: "wait" };
     };
     const called = (calls: readonly Call[], ...expected: number[]): void =>
@@ -71,6 +73,16 @@ export function flowConformance(what: string, get: () => FlowUnderTest): void {
         await enters(4, two);
         await enters(3, two);
         await waits(5, two);
+      });
+
+      test("who may still be on its way to park is called for a moment later", async () => {
+        await enters(1, two);
+        await enters(2, two);
+        await enter(3, two);
+        const [call] = await leave(1, "model:m");
+        expect(inMs(call)).toBeGreaterThan(FLOW_SETTLE_MS / 2);
+        expect(inMs(call)).toBeLessThanOrEqual(FLOW_SETTLE_MS + 1);
+        await enters(3, two); // it may come sooner
       });
 
       test("nobody is called twice, while it may still come", async () => {
@@ -121,7 +133,7 @@ export function flowConformance(what: string, get: () => FlowUnderTest): void {
         await enters(1, two);
         await enters(2, two);
         await waits(3, two);
-        await get().pass(4 * FLOW_RETRY_MS);
+        await get().pass(16 * FLOW_RETRY_MS);
         await get().flow.renew([stream(1), stream(2)], LEASE_MS);
         // The places had run out, and nobody had looked: they are still their holders'.
         const { retryAt, now } = await waits(3, two);

@@ -6,6 +6,8 @@ import {
   FLOW_RETRY_MAX_MS,
   FLOW_RETRY_MS,
   FLOW_RETRY_PER_AHEAD_MS,
+  FLOW_RETRY_WAITED_PERCENT,
+  FLOW_SETTLE_MS,
   FLOW_SPREAD_MS,
   FLOW_UNHEARD_MS,
 } from "../../shared/core/limits.ts";
@@ -24,6 +26,7 @@ interface Entry {
   callDue: number | null;
   calls: number;
   notBefore: number;
+  seenAt: number;
 }
 interface State {
   level: number;
@@ -169,11 +172,12 @@ export class Gates {
     const coolsUntil = endsAt === 0 ? 0 : endsAt + jitter * FLOW_SPREAD_MS;
     if (!at.counts) return { at, retryAt: Math.floor(coolsUntil) };
     const entry = at.mine ?? put(state, stream, since);
-    Object.assign(entry, { ...askedOf(gate), inside: false, since, calls: 0, notBefore: openAt });
+    Object.assign(entry, { ...askedOf(gate), inside: false, since, calls: 0, notBefore: openAt, seenAt: now });
     const ahead = at.others.filter((e) => e.since < since);
     const turn = ahead.length < roomOf(state, entry.max) && inReach(state.level, tokensOf(ahead), gate.rate);
     const due = Math.max(now + fillMs(state.level, tokensOf(ahead), gate.rate), coolsUntil);
-    const patience = Math.max(FLOW_RETRY_MS, ahead.length * FLOW_RETRY_PER_AHEAD_MS, now - since);
+    const waited = ((now - since) * FLOW_RETRY_WAITED_PERCENT) / 100;
+    const patience = Math.max(FLOW_RETRY_MS, ahead.length * FLOW_RETRY_PER_AHEAD_MS, waited);
     const backstop = now + Math.min(FLOW_RETRY_MAX_MS, patience) * (0.75 + jitter / 2);
     const retryAt = turn ? due : Math.max(backstop, coolsUntil);
     entry.callDue = turn ? due : null;
@@ -191,7 +195,7 @@ export class Gates {
       const ahead = tokensOf(line.slice(0, place));
       if (e.until <= now || place >= roomOf(state, e.max) || !inReach(state.level, ahead, e.rate)) return false;
       const cool = state.coolUntil > now ? state.coolUntil + this.#random() * FLOW_SPREAD_MS : 0;
-      const due = Math.max(now + fillMs(state.level, ahead, e.rate), cool, e.notBefore);
+      const due = Math.max(now + fillMs(state.level, ahead, e.rate), cool, e.notBefore, e.seenAt + FLOW_SETTLE_MS);
       const lapsed = e.callDue !== null && e.callDue + FLOW_CALL_MS <= now;
       if (e.callDue !== null && !lapsed && due >= e.callDue - 1_000) return again;
       e.callDue = due;
@@ -231,6 +235,7 @@ function put(state: State, stream: StreamRef, since: number): Entry {
     callDue: null,
     calls: 0,
     notBefore: 0,
+    seenAt: since,
   };
   state.entries.push(entry);
   return entry;

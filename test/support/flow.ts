@@ -9,7 +9,7 @@ export async function forgetGates({ pool }: Database): Promise<void> {
 export async function passFlowTime({ pool }: Database, ms: number): Promise<void> {
   await pool.query(`
     UPDATE toren_control.gates SET cool_until = cool_until - ${ms} * interval '1 ms', moved_at = moved_at - ${ms} * interval '1 ms';
-    UPDATE toren_control.gate_entries SET until = until - ${ms} * interval '1 ms', since = since - ${ms} * interval '1 ms', call_due = call_due - ${ms} * interval '1 ms', not_before = not_before - ${ms} * interval '1 ms'`);
+    UPDATE toren_control.gate_entries SET until = until - ${ms} * interval '1 ms', since = since - ${ms} * interval '1 ms', call_due = call_due - ${ms} * interval '1 ms', not_before = not_before - ${ms} * interval '1 ms', seen_at = seen_at - ${ms} * interval '1 ms'`);
 }
 
 /** Gates whose counters aren't what their entries say. Empty, whenever nothing is under way. */

@@ -9,6 +9,8 @@ import {
   FLOW_RETRY_MAX_MS,
   FLOW_RETRY_MS,
   FLOW_RETRY_PER_AHEAD_MS,
+  FLOW_RETRY_WAITED_PERCENT,
+  FLOW_SETTLE_MS,
   FLOW_SPREAD_MS,
   FLOW_STATEMENTS,
   FLOW_UNHEARD_MS,
@@ -53,10 +55,12 @@ const LIMITS = [
   FLOW_RETRY_MS,
   FLOW_RETRY_MAX_MS,
   FLOW_RETRY_PER_AHEAD_MS,
+  FLOW_RETRY_WAITED_PERCENT,
   FLOW_UNHEARD_MS,
   FLOW_SPREAD_MS,
   FLOW_FORGET_MS,
   FLOW_FORGET_GATES,
+  FLOW_SETTLE_MS,
 ];
 
 /** A stream that is at no gate: who leaves them in its name only has those called who may come in. */

@@ -7,14 +7,15 @@
 -- statement sees them. When nobody moved meanwhile (the row's version is the snapshot's) what is seen is the truth, and mends a counter that isn't.
 -- A stream's own entry that came meanwhile is its twin's (a lost acknowledgement): 23505, all is undone, and the statement is sent anew.
 -- Turns: of those who wait, by `since`, as many as there are places and tokens for may come; nobody overtakes them. They are called once, and again when
--- they don't come in time; after $13 calls their entry has an end. A cool-down's end or a rate's room is known before: they are called for that time.
+-- they don't come in time; after $13 calls their entry has an end. A cool-down's end or a rate's room is known before: they are called for that time. Who
+-- has only just been told to wait may still be on its way to park, and would lose the hint: it is called for a moment later.
 -- A gate that counts nobody only cools down. Who finds it cooling waits at one of its other gates, called for the cool-down's end, and keeps its turn there:
 -- were it handed on, the whole queue would come one after the other, only to find the same.
 -- Not the truth about a run: nobody waits for the disk, so the row's lock is short (synchronous_commit off, in this transaction alone).
 -- $1 keys text[]  $2 places int[] (null: no bound)  $3 tokens a minute float8[] (null: no rate)  $4 tokens float8[] (to enter: how many it may use; to
 -- leave: how many it did, null: as it said)  $5 agent  $6 run  $7 stream  $8 leaves bool  $9 lease ms  $10 jitter in [0, 1)  $11 sent again bool: those that
 -- were called a moment ago are named again  $12 time to come ms  $13 calls at most int  $14 called at once int  $15 look again ms  $16 at most ms  $17 for each
--- ahead ms  $18 unheard of ms  $19 spread ms  $20 forget after ms  $21 of the oldest int
+-- ahead ms  $18 for what it waited percent  $19 unheard of ms  $20 spread ms  $21 forget after ms  $22 of the oldest int  $23 to park ms
 WITH want AS MATERIALIZED (
   SELECT w.key, coalesce(w.places, 2147483647) AS places, w.per_minute, w.tokens, w.places IS NOT NULL OR w.per_minute IS NOT NULL AS counts
   FROM (SELECT set_config('synchronous_commit', 'off', true)) relaxed, unnest($1::text[], $2::int[], $3::float8[], $4::float8[]) AS w(key, places, per_minute, tokens)
@@ -46,7 +47,7 @@ WITH want AS MATERIALIZED (
       THEN (SELECT count(*)::int FROM toren_control.gate_entries e WHERE e.key = f.key AND e.inside AND e.until > (SELECT now FROM clock))
       ELSE f.counted END AS inside) i
 ), line AS MATERIALIZED (                          -- the others whose turn it may be
-  SELECT g.key, h.agent, h.run_id, h.stream_id, h.since, h.places, h.per_minute, h.tokens, h.call_due, h.calls, h.not_before
+  SELECT g.key, h.agent, h.run_id, h.stream_id, h.since, h.places, h.per_minute, h.tokens, h.call_due, h.calls, h.not_before, h.seen_at
   FROM gate g CROSS JOIN LATERAL (
     SELECT e.* FROM toren_control.gate_entries e
     WHERE e.key = g.key AND NOT e.inside AND e.until > (SELECT now FROM clock) AND (e.run_id, e.stream_id) IS DISTINCT FROM ($6::uuid, $7::text)
@@ -84,7 +85,7 @@ WITH want AS MATERIALIZED (
   FROM line l JOIN after a ON a.key = l.key CROSS JOIN LATERAL (SELECT (a.stays AND a.began < l.since)::int AS before_me) b
   WINDOW w AS (PARTITION BY l.key ORDER BY l.since, l.run_id, l.stream_id)
 ), due AS MATERIALIZED (
-  SELECT p.*, greatest(c.now, p.not_before, p.cool_until + random() * $19::float8 * interval '1 ms',
+  SELECT p.*, greatest(c.now, p.not_before, p.seen_at + $23::float8 * interval '1 ms', p.cool_until + random() * $20::float8 * interval '1 ms',
                        c.now + greatest(0, p.level_now + p.upto + CASE WHEN p.tokens > p.per_minute THEN 0 ELSE p.tokens - p.per_minute END) / p.per_minute * interval '1 min') AS due
   FROM placed p CROSS JOIN clock c
   WHERE p.place <= p.places - p.inside_now AND (p.per_minute IS NULL OR p.upto <= 0 OR p.level_now + p.upto <= p.per_minute)
@@ -101,12 +102,12 @@ WITH want AS MATERIALIZED (
   SELECT d.key, d.agent, d.run_id, d.stream_id, d.since, d.call_due FROM due d CROSS JOIN clock c
   WHERE $11::bool AND d.call_due + $12::float8 * interval '1 ms' > c.now AND d.due >= d.call_due - interval '1 s'
 ), look AS MATERIALIZED (                          -- when this stream, if it has to wait, looks again by itself: at its turn, where that is known
-  SELECT a.key, t.turn, t.open_at, CASE WHEN t.turn THEN t.due ELSE greatest(t.open_at, a.cool_until + $10::float8 * $19::float8 * interval '1 ms',
-    c.now + least($16::float8, greatest($15::float8, a.ahead * $17::float8, extract(epoch FROM c.now - a.began)::float8 * 1000)) * (0.75 + $10::float8 / 2) * interval '1 ms') END AS at
+  SELECT a.key, t.turn, t.open_at, CASE WHEN t.turn THEN t.due ELSE greatest(t.open_at, a.cool_until + $10::float8 * $20::float8 * interval '1 ms',
+    c.now + least($16::float8, greatest($15::float8, a.ahead * $17::float8, extract(epoch FROM c.now - a.began)::float8 * 10 * $18::float8)) * (0.75 + $10::float8 / 2) * interval '1 ms') END AS at
   FROM after a CROSS JOIN clock c CROSS JOIN LATERAL (
     SELECT a.ahead < least($14::int, a.places - a.inside_now) AND (a.per_minute IS NULL OR a.ahead_tokens <= 0 OR a.level + a.ahead_tokens <= a.per_minute) AS turn,
-           a.open_at + $10::float8 * $19::float8 * interval '1 ms' AS open_at,
-           greatest(c.now, a.open_at + $10::float8 * $19::float8 * interval '1 ms', a.cool_until + $10::float8 * $19::float8 * interval '1 ms',
+           a.open_at + $10::float8 * $20::float8 * interval '1 ms' AS open_at,
+           greatest(c.now, a.open_at + $10::float8 * $20::float8 * interval '1 ms', a.cool_until + $10::float8 * $20::float8 * interval '1 ms',
                     c.now + greatest(0, a.level + a.ahead_tokens + CASE WHEN a.tokens > a.per_minute THEN 0 ELSE a.tokens - a.per_minute END) / a.per_minute * interval '1 min') AS due) t
   WHERE a.waits
 ), moved AS (
@@ -124,24 +125,24 @@ WITH want AS MATERIALIZED (
   WHERE NOT a.known AND (a.comes OR a.stays) ORDER BY a.key
 ), kept AS (
   UPDATE toren_control.gate_entries e SET
-    inside = a.comes, until = CASE WHEN a.comes THEN c.now + $9::float8 * interval '1 ms' ELSE k.at + $18::float8 * interval '1 ms' END,
+    inside = a.comes, until = CASE WHEN a.comes THEN c.now + $9::float8 * interval '1 ms' ELSE k.at + $19::float8 * interval '1 ms' END,
     since = CASE WHEN a.comes THEN e.since ELSE a.began END, places = a.places, per_minute = a.per_minute, tokens = coalesce(a.tokens, 0),
-    call_due = CASE WHEN k.turn THEN k.at END, calls = 0, not_before = k.open_at
+    call_due = CASE WHEN k.turn THEN k.at END, calls = 0, not_before = k.open_at, seen_at = c.now
   FROM after a CROSS JOIN clock c LEFT JOIN look k ON k.key = a.key
   WHERE (a.comes OR a.stays) AND a.since IS NOT NULL AND e.key = a.key AND e.run_id = $6::uuid AND e.stream_id = $7::text
 ), gone AS (
   DELETE FROM toren_control.gate_entries e USING after a
   WHERE NOT a.comes AND NOT a.stays AND a.since IS NOT NULL AND e.key = a.key AND e.run_id = $6::uuid AND e.stream_id = $7::text
 ), come AS (
-  INSERT INTO toren_control.gate_entries (key, agent, run_id, stream_id, inside, until, since, places, per_minute, tokens, call_due, not_before)
-  SELECT a.key, $5::text, $6::uuid, $7::text, a.comes, CASE WHEN a.comes THEN c.now + $9::float8 * interval '1 ms' ELSE k.at + $18::float8 * interval '1 ms' END,
-         a.began, a.places, a.per_minute, coalesce(a.tokens, 0), CASE WHEN k.turn THEN k.at END, k.open_at
+  INSERT INTO toren_control.gate_entries (key, agent, run_id, stream_id, inside, until, since, places, per_minute, tokens, call_due, not_before, seen_at)
+  SELECT a.key, $5::text, $6::uuid, $7::text, a.comes, CASE WHEN a.comes THEN c.now + $9::float8 * interval '1 ms' ELSE k.at + $19::float8 * interval '1 ms' END,
+         a.began, a.places, a.per_minute, coalesce(a.tokens, 0), CASE WHEN k.turn THEN k.at END, k.open_at, c.now
   FROM after a CROSS JOIN clock c LEFT JOIN look k ON k.key = a.key
   WHERE (a.comes OR a.stays) AND a.since IS NULL ORDER BY a.key
 ), forgotten AS (                                  -- with each new gate: old ones that nobody is at any more
   DELETE FROM toren_control.gates g WHERE g.key IN (
-    SELECT o.key FROM (SELECT key FROM toren_control.gates ORDER BY created_at LIMIT $21::int) o JOIN toren_control.gates s ON s.key = o.key CROSS JOIN clock c
-    WHERE EXISTS (SELECT FROM after a WHERE NOT a.known AND (a.comes OR a.stays)) AND s.moved_at <= c.now - $20::float8 * interval '1 ms' AND s.key <> ALL ($1::text[])
+    SELECT o.key FROM (SELECT key FROM toren_control.gates ORDER BY created_at LIMIT $22::int) o JOIN toren_control.gates s ON s.key = o.key CROSS JOIN clock c
+    WHERE EXISTS (SELECT FROM after a WHERE NOT a.known AND (a.comes OR a.stays)) AND s.moved_at <= c.now - $21::float8 * interval '1 ms' AND s.key <> ALL ($1::text[])
       AND coalesce(s.cool_until <= c.now, true) AND NOT EXISTS (SELECT FROM toren_control.gate_entries e WHERE e.key = s.key AND e.until > c.now)
     FOR UPDATE OF s SKIP LOCKED)
 )

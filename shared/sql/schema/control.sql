@@ -98,6 +98,7 @@ CREATE TABLE toren_control.gate_entries (
   call_due timestamptz,                             -- when it was called for; null: it wasn't
   calls int NOT NULL DEFAULT 0,                     -- that it didn't follow so far
   not_before timestamptz,                           -- it isn't called for a time before: another gate that it needs cools down
+  seen_at timestamptz NOT NULL DEFAULT clock_timestamp(), -- when it last asked by itself: it may still be on its way to park
   PRIMARY KEY (key, run_id, stream_id)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0);
 CREATE INDEX gate_entries_ends ON toren_control.gate_entries (key, until);
