@@ -18,6 +18,7 @@ const QUERIES = "shared/sql/queries";
 const OVERLAP = "test/adapters/store/overlap.test.ts";
 const STORE = "test/adapters/store/postgres.test.ts";
 
+const UNKNOWN_OUTCOME = "test/engine/unknown-outcome.test.ts";
 const PROPERTIES = "test/core/workflow/properties.test.ts";
 // biome-ignore lint/suspicious/noTemplateCurlyInString: code to be found
 const PLACE = "const placeOf = (after: number, digest: string): string => `${after} ${digest}`;";
@@ -415,5 +416,71 @@ export const BUGS: readonly Bug[] = [
       },
     ],
     killedBy: { file: "test/engine/attached.test.ts", test: "I5: the call is fetched by whoever takes over" },
+  },
+  {
+    name: "a call that is begun again counts as the next of its kind",
+    edits: [
+      {
+        file: "shared/core/task/state.ts",
+        find: "if (call?.started == null) state.callCounts",
+        replace: "state.callCounts",
+      },
+    ],
+    killedBy: { file: UNKNOWN_OUTCOME, test: "allowed: it begins again, on record and under its key" },
+  },
+  {
+    name: "one decision about a call with an unknown outcome holds for every death after it",
+    edits: [
+      {
+        file: "shared/engine/task-approvals.ts",
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: code to be found
+        find: "${work.state.starts.get(key) ?? 0}",
+        replace: "0",
+      },
+    ],
+    killedBy: { file: UNKNOWN_OUTCOME, test: "c6: allowed and begun again, its worker dies again" },
+  },
+  {
+    name: "a call that is begun again leaves no record of it",
+    edits: [
+      {
+        file: "shared/engine/task-steps.ts",
+        find: "again === null ? key : startCall(work, stepId, call, tool, key)",
+        replace: "key",
+      },
+    ],
+    killedBy: { file: UNKNOWN_OUTCOME, test: "c6: allowed and begun again, its worker dies again" },
+  },
+  {
+    name: "calls begin before it is known that their task fails",
+    edits: [
+      {
+        file: "shared/engine/task-steps.ts",
+        find: "  if (failure !== null) return await work.fail(failure);\n",
+        replace: "",
+      },
+      {
+        file: "shared/engine/task-steps.ts",
+        find: "  if (running.length === 0) return waiting",
+        replace: "  if (failure !== null) return await work.fail(failure);\n  if (running.length === 0) return waiting",
+      },
+    ],
+    killedBy: { file: UNKNOWN_OUTCOME, test: "I4: a task that fails by onUnknownOutcome: fail records no start" },
+  },
+  {
+    name: "an answer without a known price costs nothing",
+    edits: [
+      {
+        file: "shared/core/cost.ts",
+        find: "usd: known.length < costs.length ? null : usdOf(nano)",
+        replace: "usd: usdOf(nano)",
+      },
+    ],
+    killedBy: { file: "test/core/cost.test.ts", test: "is unknown, never zero" },
+  },
+  {
+    name: "the price of a task counts answers that were cut away",
+    edits: [{ file: `${QUERIES}/price-of-tasks.sql`, find: "c.seq > e.seq AND", replace: "c.seq < e.seq AND" }],
+    killedBy: { file: STORE, test: "a price is of the answers that stand" },
   },
 ];

@@ -113,6 +113,43 @@ describe("in a task's log the checker reports", () => {
   });
 });
 
+describe("of a call whose worker died the checker reports", () => {
+  const KEY = { key: "k" };
+  const asked = (t: Deep<StreamDump>): Deep<EventDump> => {
+    const { stepId, toolUseId, tool, args } = eventOf(t, "ToolCallStarted").payload;
+    const payload = { stepId, toolUseId, tool, args, ...KEY, reason: "unknownOutcome" };
+    return { seq: 0, type: "ApprovalRequested", payload };
+  };
+  const resolved = (granted: boolean): Deep<EventDump> => ({
+    seq: 0,
+    type: "ApprovalResolved",
+    payload: { ...KEY, granted, by: "ann", comment: "", inboxSeq: 1 },
+  });
+  /** The first call begins again after what `between` says; its decision stands in the inbox. */
+  async function begunAgain(between: (t: Deep<StreamDump>) => Deep<EventDump>[]): Promise<string> {
+    const run = await ended("one task with tools");
+    const task = streamOf(run, "task:w0t0");
+    const start = task.events.indexOf(eventOf(task, "ToolCallStarted"));
+    const again = structuredClone(eventOf(task, "ToolCallStarted"));
+    const more = between(task);
+    if (more.some((e) => e.type === "ApprovalResolved")) {
+      task.inbox = [{ seq: 1, key: "decision:k", payload: {} }];
+      task.inboxSeq = 1;
+    }
+    renumber(task, task.events.toSpliced(start + 1, 0, ...more, again));
+    return checkLog([run as RunDump]).join("\n");
+  }
+
+  test("nothing, where somebody allowed it to begin again", async () => {
+    expect(await begunAgain((t) => [asked(t), resolved(true)])).toBe("");
+  });
+  test("a beginning that nobody allowed, or that was denied", async () => {
+    expect(await begunAgain((t) => [asked(t)])).toMatch(/starts 2 times/);
+    expect(await begunAgain((t) => [asked(t), resolved(false)])).toMatch(/starts 2 times/);
+    expect(await begunAgain(() => [resolved(true)])).toMatch(/starts 2 times/);
+  });
+});
+
 const RUNS: readonly (readonly [string, (run: Editable, own: Deep<StreamDump>) => void, RegExp])[] = [
   ["a gap in the inbox", (_, s) => s.inbox.shift(), /inbox is not 1…n/],
   ["an inbox shorter than its number", (_, s) => s.inbox.pop(), /inbox_seq is \d+, and \d+ facts/],
