@@ -65,8 +65,23 @@ export default {
       name: "engine-imports-no-library",
       comment: "I/O is a port's business: a library or a part of Node in the engine is I/O, or belongs to the core.",
       severity: "error",
-      from: { path: "^shared/engine/" },
+      from: { path: "^shared/engine/", pathNot: "^shared/engine/telemetry\\.ts$" },
       to: { dependencyTypes: ["core", "npm", "npm-dev"] },
+    },
+    {
+      name: "one-door-to-opentelemetry",
+      comment:
+        "OpenTelemetry's API is a port already: no I/O, no clock, and nothing happens in it until whoever runs the process registers an SDK. One file knows it, and says nothing that is private; a second one could.",
+      severity: "error",
+      from: { path: OURS, pathNot: ["^shared/engine/telemetry\\.ts$", "^(test|docs)/"] },
+      to: { path: "node_modules/@opentelemetry/" },
+    },
+    {
+      name: "that-door-opens-on-the-api-alone",
+      comment: "The SDK is the user's: which exporter, which sampler, and whether there is one at all.",
+      severity: "error",
+      from: { path: "^shared/engine/telemetry\\.ts$" },
+      to: { dependencyTypes: ["core", "npm", "npm-dev"], pathNot: "node_modules/@opentelemetry/api/" },
     },
     layer(
       "adapters-import-core-and-ports",

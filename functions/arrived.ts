@@ -15,6 +15,8 @@ const hintSchema = z.object({
     .nullable(),
   /** Of a timer's message, which comes before its time: when it is due, in milliseconds since 1970 by the store's clock. */
   dueAt: z.number().optional(),
+  /** A message is worked on whatever its trace looks like. */
+  traceparent: z.string().max(100).optional().catch(undefined),
 });
 
 /** A message of an event. `hint` null: nobody can work on it, for the reason in `problem`. */
@@ -53,7 +55,8 @@ export function decoded({ body, ...message }: Received): Arrived {
   try {
     const parsed = hintSchema.safeParse(JSON.parse(body));
     if (!parsed.success) return unread(z.prettifyError(parsed.error).replaceAll("\n", " "));
-    const { dueAt = null, ...hint } = parsed.data;
+    const { dueAt = null, traceparent, ...ids } = parsed.data;
+    const hint = { ...ids, ...(traceparent === undefined ? {} : { traceparent }) };
     return { ...message, hint, dueAt, problem: "" };
   } catch (e) {
     return unread(messageOf(e));

@@ -2,8 +2,10 @@
 import type { Context, SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { NACK_MS, QUEUE_BACKOFF_MAX_MS, QUEUE_BACKOFF_MS } from "../shared/core/limits.ts";
 import type { Circumstances, Worked } from "../shared/engine/deps.ts";
+import { traceWork } from "../shared/engine/spans.ts";
 import type { Log } from "../shared/ports/log.ts";
 import type { Hint, Queue } from "../shared/ports/queue.ts";
+import type { TraceStore } from "../shared/ports/store.ts";
 import type { Arrived, HintEvent } from "./arrived.ts";
 import { failureFields } from "./failures.ts";
 import { type TopUp, workAndTopUp } from "./top-up.ts";
@@ -22,6 +24,8 @@ export interface Consumer {
   sendOn?(hint: Hint, dueAt: number): Promise<void>;
   /** Takes more into free slots while others work; left out: whoever calls does that. */
   readonly topUp?: TopUp;
+  /** Where the trace is found that the work belongs to. */
+  readonly traces: TraceStore;
 }
 
 /**
@@ -53,33 +57,45 @@ export async function consume(consumer: Consumer, event: HintEvent, context: Con
 async function settle(consumer: Consumer, message: Arrived, at: Circumstances): Promise<boolean> {
   const { log, queue } = consumer;
   const { hint, messageId, receiveCount, dueAt } = message;
-  const fields = { queue: message.queue, messageId, receiveCount, ...hint };
-  const attempt = async (): Promise<boolean> => {
-    if (hint === null) {
-      log.warn("message not understood", { ...fields, problem: message.problem });
-      return await hide(NACK_MS); // no wait makes it better
-    }
-    const started = performance.now();
-    try {
-      const worked = await workOrSendOn(consumer, hint, dueAt, at);
-      log.info("worked", { ...fields, worked, ms: Math.round(performance.now() - started) });
-    } catch (e) {
-      log.warn("message failed", { ...fields, ...failureFields(e) });
-      return await hide(backoffMs(receiveCount));
-    }
-    // If this fails the message comes again, finds its stream settled, and goes.
-    await queue
-      .delete(message.queue, [message.receipt])
-      .catch((e) => log.warn("not deleted", { ...fields, ...failureFields(e) }));
-    return true;
-  };
+  const fields = { queue: message.queue, messageId, receiveCount, ...idsOf(hint) };
   const hide = async (ms: number): Promise<false> => {
     // If this fails the visibility time-out does the same, later.
     await queue.release(message.queue, message.receipt, ms).catch(() => {});
     return false;
   };
-  return await attempt();
+  if (hint === null) {
+    log.warn("message not understood", { ...fields, problem: message.problem });
+    return await hide(NACK_MS); // no wait makes it better
+  }
+  // Its line in the log is written within its span, whose ids the line carries.
+  const work = async (): Promise<Worked | "sentOn"> => {
+    const started = performance.now();
+    try {
+      const worked = await workOrSendOn(consumer, hint, dueAt, at);
+      log.info("worked", { ...fields, worked, ms: Math.round(performance.now() - started) });
+      return worked;
+    } catch (e) {
+      log.warn("message failed", { ...fields, ...failureFields(e) });
+      throw e;
+    }
+  };
+  try {
+    await (dueAt === null ? traceWork(consumer.traces, hint, work) : work());
+  } catch {
+    return await hide(backoffMs(receiveCount));
+  }
+  // If this fails the message comes again, finds its stream settled, and goes.
+  await queue
+    .delete(message.queue, [message.receipt])
+    .catch((e) => log.warn("not deleted", { ...fields, ...failureFields(e) }));
+  return true;
 }
+
+const idsOf = (hint: Hint | null): Partial<Omit<Hint, "traceparent">> => {
+  if (hint === null) return {};
+  const { agent, runId, taskId } = hint;
+  return { agent, runId, taskId };
+};
 
 async function workOrSendOn(
   { work, sendOn }: Consumer,

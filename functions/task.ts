@@ -23,7 +23,14 @@ export function createTaskHandler({ engine, stop, topUp }: WorkerDeps, use = { r
     const { taskId } = hint;
     return taskId === null ? await use.runTick(engine, hint, at) : await use.runTask(engine, { ...hint, taskId }, at);
   };
-  const consumer = { queue: engine.queue, log: engine.log, stop, work, ...(topUp === undefined ? {} : { topUp }) };
+  const consumer = {
+    queue: engine.queue,
+    log: engine.log,
+    stop,
+    work,
+    traces: engine.store.traces,
+    ...(topUp === undefined ? {} : { topUp }),
+  };
   return middy({ timeoutEarlyInMillis: 0 })
     .use(logFailure(engine.log, "task"))
     .use(decodeHints())

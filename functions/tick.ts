@@ -21,6 +21,7 @@ export function createTickHandler({ engine, stop }: WorkerDeps, use = { runTick 
     queue: engine.queue,
     log: engine.log,
     stop,
+    traces: engine.store.traces,
     sendOn: async (hint: Hint, dueAt: number) => await nudgeAt(engine, hint, dueAt, await engine.store.streams.now()),
     work: async (hint: Parameters<typeof runTick>[1], at: Parameters<typeof runTick>[2]) => {
       if (hint.taskId !== null) throw new TorenError("bug", "a task's hint came on the queue of ticks");

@@ -24,7 +24,13 @@ export async function askStep(work: TaskWork, ask: Ask): Promise<Worked | null> 
     const reattach = state.asking?.digest === ask.digest ? state.accepted : null;
     const kept = reattach === null ? await begin(work, ask) : null;
     if (kept !== null) return kept;
-    const asked = await askModel(deps, ask.request, writer.interrupt, contextOf(work, ask, reattach));
+    const asked = await askModel(deps, ask.request, writer.interrupt, contextOf(work, ask, reattach), {
+      stepId: ask.stepId,
+      purpose: ask.purpose,
+      attempt: state.failures + 1,
+      rates: work.rates,
+      reattached: reattach !== null,
+    });
     if (asked.type === "interrupted") return null;
     if (asked.type === "answered") return answered(work, ask, asked.response);
     const { error, retryable } = asked.failure;

@@ -1,6 +1,7 @@
 // The messages that work travels by (I9). Losing one costs time, never truth: the stream's clock brings the guardian.
 import type { Hint, Outgoing, QueueName } from "../ports/queue.ts";
 import type { EngineDeps } from "./deps.ts";
+import { traceparentFor } from "./spans.ts";
 
 export const taskStream = (taskId: string): string => `task:${taskId}`;
 
@@ -19,7 +20,10 @@ export const hintOf = (agent: string, runId: string, streamId: string): Hint => 
 function outgoing(hint: Hint, how: { solo?: boolean; delayMs?: number; mark?: string }): Outgoing {
   const queue: QueueName = how.solo ? "tasks-solo" : hint.taskId === null ? "ticks" : "tasks-short";
   const dedupeKey = `${hint.runId}-${hint.taskId ?? "run"}${how.mark ?? ""}`; // keys are per queue
-  return { queue, hint, dedupeKey, ...(how.delayMs === undefined ? {} : { delayMs: how.delayMs }) };
+  const { agent, runId, taskId } = hint;
+  const traceparent = traceparentFor(hint);
+  const sent: Hint = { agent, runId, taskId, ...(traceparent === undefined ? {} : { traceparent }) };
+  return { queue, hint: sent, dedupeKey, ...(how.delayMs === undefined ? {} : { delayMs: how.delayMs }) };
 }
 
 /** Sends hints of both kinds to the queues they belong to. */

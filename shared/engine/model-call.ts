@@ -14,6 +14,7 @@ import { modelResponse } from "../core/messages.ts";
 import type { AskContext, Model, ModelAnswer, ModelFailure } from "../ports/model.ts";
 import type { EngineDeps } from "./deps.ts";
 import { linkedTo } from "./linked-signal.ts";
+import { type AboutCall, traceModelCall } from "./spans.ts";
 
 export type Asked =
   | { readonly type: "answered"; readonly response: ModelResponse }
@@ -21,15 +22,26 @@ export type Asked =
   /** The writer was interrupted: the answer, if one is under way, is nobody's any more. */
   | { readonly type: "interrupted" };
 
+/** `about`: what its span says beside the request. */
 export async function askModel(
   deps: EngineDeps,
   request: ModelRequest,
   interrupt: AbortSignal,
   context: AskContext,
+  about?: AboutCall,
 ): Promise<Asked> {
   const resolved = await deps.models.resolve(request.model);
   if (!resolved.ok) return { type: "failed", failure: { error: resolved.error, retryable: false } };
-  const { answer, late } = await askInTime(resolved.model, request, interrupt, context);
+  return await traceModelCall(request, about, () => askOnce(resolved.model, request, interrupt, context));
+}
+
+async function askOnce(
+  model: Model,
+  request: ModelRequest,
+  interrupt: AbortSignal,
+  context: AskContext,
+): Promise<Asked> {
+  const { answer, late } = await askInTime(model, request, interrupt, context);
   if (answer.ok) return recordable(answer.response);
   if (interrupt.aborted) return { type: "interrupted" };
   if (!late) return { type: "failed", failure: answer.failure };

@@ -4,9 +4,11 @@ import { closest } from "../core/closest.ts";
 import type { ErrorInfo } from "../core/errors.ts";
 import { type Json, jsonBytes } from "../core/json.ts";
 import { PAYLOAD_MAX_BYTES } from "../core/limits.ts";
-import { type Budget, NO_BUDGET } from "../core/task/ledger.ts";
+import { type Budget, lower, NO_BUDGET } from "../core/task/ledger.ts";
+import type { NewRun } from "../ports/store.ts";
 import type { EngineDeps } from "./deps.ts";
 import { nudge } from "./hints.ts";
+import { traceStart } from "./spans.ts";
 
 export interface StartRequest {
   readonly agent: string;
@@ -19,6 +21,8 @@ export interface StartRequest {
   readonly files?: readonly string[];
   /** What the run may use; where its agent has a limit of its own, the lower one holds. */
   readonly budget?: Budget;
+  /** Of whoever asks (W3C Trace Context): the run's spans are in its trace. */
+  readonly traceparent?: string;
 }
 
 export type Started =
@@ -34,30 +38,43 @@ export async function startRun(deps: EngineDeps, request: StartRequest): Promise
   const deployed = deps.agents.get(request.agent);
   if (deployed === null) throw new Error("checked above");
   const files = request.files ?? [];
-  const created = await deps.store.runs.create({
-    agent: request.agent,
-    runId: deps.uuid(),
-    process: request.process ?? "main",
-    mode: deployed.agent.processes.get(request.process ?? "main")?.kind === "session" ? "session" : "task",
+  const { agent, process = "main", traceparent: parent } = request;
+  const runId = deps.uuid();
+  const run: NewRun = {
+    agent,
+    runId,
+    process,
+    mode: deployed.agent.processes.get(process)?.kind === "session" ? "session" : "task",
     input: request.input,
     generation: deployed.generation,
     codeHash: deployed.agent.codeHash,
     idempotencyKey: request.idempotencyKey ?? null,
     files,
-    budget: request.budget ?? NO_BUDGET,
-  });
-  if (!created.same) return conflict(request);
-  await nudge(deps, [{ agent: request.agent, runId: created.runId, taskId: null }]);
-  return { type: created.type === "created" ? "started" : "existing", runId: created.runId };
+    budget: lower(request.budget ?? NO_BUDGET, deployed.agent.limits),
+  };
+  const hint = { agent, runId, taskId: null };
+  const started = await traceStart(
+    { agent, runId, process, parent },
+    async (traceContext): Promise<Started> => {
+      const created = await deps.store.runs.create({ ...run, ...(traceContext === undefined ? {} : { traceContext }) });
+      if (!created.same) return conflict(request);
+      if (created.type === "existing") return { type: "existing", runId: created.runId };
+      await nudge(deps, [hint]);
+      return { type: "started", runId };
+    },
+    ({ type }) => type === "started",
+  );
+  if (started.type === "existing") await nudge(deps, [{ ...hint, runId: started.runId }]); // perhaps its hint was lost
+  return started;
 }
 
 const conflict = ({ idempotencyKey }: StartRequest): Started =>
   refused("idempotency.conflict", `Idempotency-Key ${idempotencyKey} was used for another request; use a new key.`);
 
 async function runOfThen(deps: EngineDeps, request: StartRequest): Promise<Started | null> {
-  const { agent, input, idempotencyKey, process = "main", files = [], budget = NO_BUDGET } = request;
+  const { agent, input, idempotencyKey, process = "main", files = [] } = request;
   if (idempotencyKey === undefined || deps.agents.get(agent) === null) return null;
-  const found = await deps.store.runs.existing({ agent, process, input, files, budget }, idempotencyKey);
+  const found = await deps.store.runs.existing({ agent, process, input, files }, idempotencyKey);
   if (found === null) return null;
   return found.same ? { type: "existing", runId: found.runId } : conflict(request);
 }

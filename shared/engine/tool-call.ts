@@ -12,6 +12,7 @@ import type { ToolContext, ToolDefinition } from "../ports/agents.ts";
 import { authorsSignal } from "./authors-signal.ts";
 import type { EngineDeps } from "./deps.ts";
 import { linkedTo } from "./linked-signal.ts";
+import { traceToolCall } from "./spans.ts";
 
 export interface ToolResult {
   readonly result: Json;
@@ -23,9 +24,16 @@ export interface ToolResult {
 /** `again`: another try may end otherwise. A result that can't be kept would only repeat the effect (c12). */
 interface Tried extends ToolResult {
   readonly again: boolean;
+  /** What kind of error it is, for its span; left out: what the tool itself calls one. */
+  readonly fault?: "exception" | "timeout" | "bad_result";
 }
 
-const error = (text: string, again: boolean): Tried => ({ result: text, isError: true, again });
+const error = (text: string, again: boolean, fault: NonNullable<Tried["fault"]>): Tried => ({
+  result: text,
+  isError: true,
+  again,
+  fault,
+});
 
 type ToolDeps = Pick<EngineDeps, "sleep">;
 
@@ -40,9 +48,9 @@ export async function callTool(
   const parsed = tool.parse(args);
   if (!parsed.ok) return { result: badArguments(parsed.message), isError: true };
   for (let attempt = 1; ; attempt++) {
-    const tried = await runOnce(deps, tool, parsed.args, ctx, interrupt);
+    const tried = await traceToolCall(tool, ctx, attempt, () => runOnce(deps, tool, parsed.args, ctx, interrupt));
     if (tried === null) return null;
-    const { again, ...result } = tried;
+    const { again, fault: _, ...result } = tried;
     if (!again || attempt >= tool.retry.attempts) return result;
     await deps.sleep(Math.min(TOOL_BACKOFF_MAX_MS, tool.retry.backoffMs * 2 ** (attempt - 1)), interrupt);
     if (interrupt.aborted) return null;
@@ -65,12 +73,12 @@ async function runOnce(
   });
   const timedOut = deps
     .sleep(tool.timeoutMs, over.signal)
-    .then(() => (interrupt.aborted ? null : error(toolTimedOut(tool.timeoutMs), true)));
+    .then(() => (interrupt.aborted ? null : error(toolTimedOut(tool.timeoutMs), true, "timeout")));
   try {
     return await Promise.race([running, timedOut]);
   } catch (thrown) {
     if (interrupt.aborted) return null; // most likely the handler's own answer to its signal
-    return error(toolFailed(messageOf(thrown)), true);
+    return error(toolFailed(messageOf(thrown)), true, "exception");
   } finally {
     over.abort(); // ends the time-out's timer; a handler that goes on regardless is told once more
     running.catch(() => {});
@@ -87,10 +95,11 @@ async function shown(value: ToolParts, files: ToolContext["files"]): Promise<Tri
   for (const part of parts) {
     if (part.type === "text") continue;
     const file = attached.find((f) => f.id === part.fileId);
-    if (file === undefined) return error(toolFailed(`no file ${part.fileId} is attached to this run`), false);
+    if (file === undefined)
+      return error(toolFailed(`no file ${part.fileId} is attached to this run`), false, "bad_result");
     const { mediaType, name } = file;
     if (kindOf(mediaType) !== part.type)
-      return error(toolFailed(`${name} is ${mediaType}, which can't be shown as ${part.type}`), false);
+      return error(toolFailed(`${name} is ${mediaType}, which can't be shown as ${part.type}`), false, "bad_result");
     media.push({ type: "media", kind: part.type, fileId: part.fileId, mediaType, name });
   }
   return { ...text, isError, ...(media.length === 0 ? {} : { media }) };
@@ -106,10 +115,11 @@ function recordable(value: unknown): Tried {
   try {
     result = toJson(value);
   } catch (thrown) {
-    if (thrown instanceof NotJson) return error(toolFailed(`its result is not JSON: ${thrown.message}`), false);
+    if (thrown instanceof NotJson)
+      return error(toolFailed(`its result is not JSON: ${thrown.message}`), false, "bad_result");
     throw thrown;
   }
   const bytes = jsonBytes(result);
-  if (bytes > PAYLOAD_MAX_BYTES) return error(resultTooLarge(bytes, PAYLOAD_MAX_BYTES), false);
+  if (bytes > PAYLOAD_MAX_BYTES) return error(resultTooLarge(bytes, PAYLOAD_MAX_BYTES), false, "bad_result");
   return { result, isError: false, again: false };
 }

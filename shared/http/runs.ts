@@ -42,6 +42,7 @@ const idempotencyKey = z.string().regex(/^[\x21-\x7e]{1,200}$/, "1 to 200 printa
 export async function createRun(c: HttpContext, deps: HttpDeps): Promise<Response> {
   const body = await readJson(c.req.raw, REQUEST_BODY_BYTES, newRun);
   const key = idempotencyKeyOf(c);
+  const traceparent = c.req.header("traceparent"); // one that can't be read is left out, as W3C asks
   const started = await deps.useCases.startRun({
     agent: body.agent,
     ...(body.process === undefined ? {} : { process: body.process }),
@@ -49,6 +50,7 @@ export async function createRun(c: HttpContext, deps: HttpDeps): Promise<Respons
     ...(key === undefined ? {} : { idempotencyKey: key }),
     files: body.files,
     budget: { maxCostUsd: body.limits.maxCostUsd ?? null, totalTokens: body.limits.totalTokens ?? null },
+    ...(traceparent === undefined ? {} : { traceparent }),
   });
   if (started.type === "refused") throw new TorenError(started.error.code, started.error.message);
   if (started.type === "started") deps.log.info("run started", { agent: body.agent, runId: started.runId });

@@ -7,6 +7,8 @@ export interface Hint {
   readonly agent: string;
   readonly runId: string;
   readonly taskId: string | null;
+  /** W3C Trace Context of the span that sent it; left out: nobody traces, or an older version sent it. Never decides what is done. */
+  readonly traceparent?: string;
 }
 
 export interface Outgoing {

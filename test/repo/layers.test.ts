@@ -32,6 +32,8 @@ describe("dependencies point down", () => {
     "shared/engine/run.ts":
       'import { postgres } from "../adapters/queue/postgres.ts"; export type Run = typeof postgres;',
     "shared/engine/io.ts": 'import pg from "pg"; export const io = pg;',
+    "shared/engine/telemetry.ts": 'import { trace } from "@opentelemetry/sdk-trace"; export const tracer = trace;',
+    "functions/spans.ts": 'import { trace } from "@opentelemetry/api"; export const tracer = trace;',
     "shared/adapters/queue/postgres.ts":
       'import { sqs } from "./sqs.ts"; export const postgres = sqs; export type Made = 1;',
     "shared/adapters/queue/sqs.ts": 'import { url } from "../database/url.ts"; export const sqs = url;',
@@ -68,6 +70,8 @@ describe("dependencies point down", () => {
     "ports-import-core: shared/ports/store.ts → shared/adapters/queue/postgres.ts",
     "engine-imports-core-and-ports: shared/engine/run.ts → shared/adapters/queue/postgres.ts",
     "engine-imports-no-library: shared/engine/io.ts → node_modules/pg/esm/index.mjs",
+    "that-door-opens-on-the-api-alone: shared/engine/telemetry.ts → node_modules/@opentelemetry/sdk-trace/dist/index.d.mts",
+    "one-door-to-opentelemetry: functions/spans.ts → node_modules/@opentelemetry/api/dist/index.d.mts",
     "twins-do-not-know-each-other: shared/adapters/queue/postgres.ts → shared/adapters/queue/sqs.ts",
     "adapters-keep-to-their-port: shared/adapters/queue/sqs.ts → shared/adapters/database/url.ts",
     "http-calls-the-engine: shared/http/app.ts → shared/authoring/index.ts",

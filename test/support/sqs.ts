@@ -4,7 +4,8 @@ import type { Log } from "../../shared/ports/log.ts";
 import type { Hint, Queue, QueueName, Received } from "../../shared/ports/queue.ts";
 
 /** What a handler itself touches of the engine; everything else is for the engine's functions, which the test replaces. */
-export const engineOver = (queue: Queue, log: Log): EngineDeps => ({ queue, log }) as unknown as EngineDeps;
+export const engineOver = (queue: Queue, log: Log): EngineDeps =>
+  ({ queue, log, store: { traces: { of: async () => null } } }) as unknown as EngineDeps;
 
 let runs = 0;
 export const hintOfTask = (taskId: string | null = "w0t0"): Hint => {
