@@ -17,6 +17,7 @@ export interface Edit {
 const QUERIES = "shared/sql/queries";
 const OVERLAP = "test/adapters/store/overlap.test.ts";
 const STORE = "test/adapters/store/postgres.test.ts";
+const GATES = "test/adapters/flow/overlap.test.ts";
 
 const UNKNOWN_OUTCOME = "test/engine/unknown-outcome.test.ts";
 const PROPERTIES = "test/core/workflow/properties.test.ts";
@@ -482,5 +483,72 @@ export const BUGS: readonly Bug[] = [
     name: "the price of a task counts answers that were cut away",
     edits: [{ file: `${QUERIES}/price-of-tasks.sql`, find: "c.seq > e.seq AND", replace: "c.seq < e.seq AND" }],
     killedBy: { file: STORE, test: "a price is of the answers that stand" },
+  },
+  {
+    name: "rows of gates are locked in any order",
+    edits: [
+      {
+        file: `${QUERIES}/pass-gates.sql`,
+        find: "ON g.key = w.key ORDER BY g.key FOR UPDATE OF g",
+        replace: "ON g.key = w.key ORDER BY random() FOR UPDATE OF g",
+      },
+    ],
+    killedBy: { file: GATES, test: "gates in any order don't deadlock" },
+  },
+  {
+    name: "who is inside a gate is counted in the statement's snapshot",
+    edits: [
+      {
+        file: `${QUERIES}/pass-gates.sql`,
+        find: "greatest(0, coalesce(l.inside, 0) - (SELECT count(*) FROM dead d WHERE d.key = w.key AND d.inside))::int AS counted",
+        replace:
+          "(SELECT count(*) FROM toren_control.gate_entries e WHERE e.key = w.key AND e.inside AND e.until > c.now)::int AS counted",
+      },
+    ],
+    killedBy: { file: GATES, test: "newcomers that waited for the row: only as many as there is room for" },
+  },
+  {
+    name: "who began to wait while a gate's row was waited for is forgotten",
+    edits: [
+      {
+        file: "shared/adapters/flow/postgres.ts",
+        find: "last.again && n < FLOW_PASSES_MAX",
+        replace: "last.again && n < 0 * FLOW_PASSES_MAX",
+      },
+    ],
+    killedBy: { file: GATES, test: "who began to wait while the leaving stream waited for the row is called" },
+  },
+  {
+    name: "a newcomer takes the room of those who wait",
+    edits: [
+      {
+        file: `${QUERIES}/pass-gates.sql`,
+        find: "(g.cool_until IS NULL AND q.ahead < g.room AND",
+        replace: "(g.cool_until IS NULL AND 0 < g.room AND",
+      },
+    ],
+    killedBy: { file: "test/adapters/flow/postgres.test.ts", test: "a newcomer overtakes nobody who waits" },
+  },
+  {
+    name: "the turn isn't kept from one gate's queue to the next",
+    edits: [
+      {
+        file: `${QUERIES}/pass-gates.sql`,
+        find: "THEN r.came ELSE r.waited END AS since",
+        replace: "THEN r.came ELSE NULL END AS since",
+      },
+    ],
+    killedBy: { file: "test/adapters/flow/postgres.test.ts", test: "the turn is kept from one queue to the next" },
+  },
+  {
+    name: "an answer in hand is thrown away because its place can't be given back",
+    edits: [
+      {
+        file: "shared/engine/gates.ts",
+        find: '    deps.log.warn("gates not left",',
+        replace: '    if (keys.length > 0) throw thrown;\n    deps.log.warn("gates not left",',
+      },
+    ],
+    killedBy: { file: "test/engine/gates.test.ts", test: "what is in hand isn't thrown away" },
   },
 ];
