@@ -44,7 +44,7 @@ describe("another try may mend it", () => {
     [424, "ModelStreamErrorException", "The stream broke."],
     [529, "SomethingNew", "Overloaded."],
   ])("status %d, %s", async (status, name, message) => {
-    expect(await failedBy(exception(status, name, message))).toEqual({
+    expect(await failedBy(exception(status, name, message))).toMatchObject({
       error: { code: "model.unavailable", message: `${name}: ${message}` },
       retryable: true,
     });

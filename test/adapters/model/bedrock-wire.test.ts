@@ -1,5 +1,5 @@
-// The tests' own server of Converse: it refuses what Bedrock does, keeps books, and answers by the rules of local/model-server. A server that took anything
-// would prove nothing.
+// Over 300 lines: one list of what is refused. The tests' own server of Converse refuses what Bedrock does, keeps books, and answers by the rules of
+// local/model-server. A server that took anything would prove nothing.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Message } from "../../../shared/core/messages.ts";
 import { answerMessage, answerText, normalise, resultsMessage, toolUses } from "../../../shared/core/task/history.ts";
@@ -188,6 +188,24 @@ test.each<[string, string, object]>([
     {
       ...HI,
       toolConfig: { tools: [{ toolSpec: { name: "x", inputSchema: { json: { type: "object", $defs: {} } } } }] },
+    },
+  ],
+  [
+    "a property's name at Claude",
+    CLAUDE,
+    {
+      ...HI,
+      toolConfig: {
+        tools: [{ toolSpec: { name: "x", inputSchema: { json: { type: "object", properties: { "a b": {} } } } } }],
+      },
+    },
+  ],
+  [
+    "alternatives at Claude's root",
+    CLAUDE,
+    {
+      ...HI,
+      toolConfig: { tools: [{ toolSpec: { name: "x", inputSchema: { json: { type: "object", anyOf: [] } } } }] },
     },
   ],
   ["an image for the blind", QWEN, { messages: [say(image, text("Look."))] }],

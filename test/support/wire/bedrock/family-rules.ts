@@ -95,6 +95,27 @@ const novaSchemas: Rule = ({ body: { toolConfig: config } }, family) => {
   });
 };
 
+const claudeSchemas: Rule = ({ body: { toolConfig: config } }, family) => {
+  if (family !== "claude") return null;
+  return firstOf(config?.tools ?? [], (tool, i) => {
+    if (!("toolSpec" in tool)) return null;
+    const { json } = tool.toolSpec.inputSchema;
+    if (["anyOf", "oneOf", "allOf"].some((key) => key in json))
+      return `tools.${i}.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level`;
+    return plainNames(json)
+      ? null
+      : `tools.${i}.custom.input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'`;
+  });
+};
+
+function plainNames(schema: Json): boolean {
+  if (typeof schema !== "object" || schema === null) return true;
+  if (Array.isArray(schema)) return schema.every(plainNames);
+  const { properties } = schema as { readonly [key: string]: Json };
+  const names = typeof properties === "object" && properties !== null ? Object.keys(properties) : [];
+  return names.every((name) => /^[a-zA-Z0-9_.-]{1,64}$/.test(name)) && Object.values(schema).every(plainNames);
+}
+
 const files: Rule = ({ modelId, body: { messages } }, family) => {
   const shown = messages.flatMap(({ content }) => [
     ...content,
@@ -211,6 +232,7 @@ export const FAMILY_RULES: readonly Rule[] = [
   mixing,
   status,
   novaSchemas,
+  claudeSchemas,
   files,
   unreadable,
   settings,
