@@ -40,7 +40,7 @@ export const decodeHints = (): MiddlewareObj<HintEvent> => ({
   },
 });
 
-const arrivedOf = (record: SQSRecord): Arrived =>
+export const arrivedOf = (record: SQSRecord): Arrived =>
   decoded({
     queue: queueOf(record.eventSourceARN),
     messageId: record.messageId,

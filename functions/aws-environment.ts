@@ -3,7 +3,7 @@
 import * as z from "zod";
 import { TorenError } from "../shared/core/errors.ts";
 import { LEASE_MS } from "../shared/core/limits.ts";
-import type { QueueName } from "../shared/ports/queue.ts";
+import { QUEUE_NAMES, type QueueName } from "../shared/ports/queue.ts";
 
 const text = z.string().min(1);
 const url = z.url({ protocol: /^https?$/ });
@@ -64,6 +64,13 @@ const GROUPS = {
     })),
   /** What migrate answered with: changes whenever code does, so that functions are replaced after it ran. For logs. */
   generation: z.object({ TOREN_GENERATION: text }).transform((v) => v.TOREN_GENERATION),
+  /** Of a worker for long tasks: the queues that it takes from, names apart by commas, and whether it ends by itself when it finds nothing to do. */
+  work: z
+    .object({
+      TOREN_WORK_QUEUES: list.pipe(z.array(z.enum(QUEUE_NAMES)).min(1)).default(["tasks-long"]),
+      TOREN_IDLE_EXIT: z.enum(["true", "false"]).default("true"),
+    })
+    .transform((v) => ({ queues: v.TOREN_WORK_QUEUES, idleExit: v.TOREN_IDLE_EXIT === "true" })),
   /** As on a laptop: for tests. */
   lease: z
     .object({ TOREN_LEASE_MS: z.coerce.number().int().min(1_500).max(600_000).default(LEASE_MS) })

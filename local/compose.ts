@@ -2,10 +2,10 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { httpDeps } from "../functions/http-deps.ts";
 import type { OpenOptions } from "../shared/adapters/database/connect.ts";
 import { openEmbedded } from "../shared/adapters/database/embedded.ts";
 import { openUrl } from "../shared/adapters/database/url.ts";
-import { createPdfReader } from "../shared/adapters/files/pdf.ts";
 import { createPostgresFiles } from "../shared/adapters/files/postgres.ts";
 import { createPostgresFlow } from "../shared/adapters/flow/postgres.ts";
 import { createModels } from "../shared/adapters/model/models.ts";
@@ -15,16 +15,11 @@ import { checkSchemas, migrate } from "../shared/adapters/store/migrate.ts";
 import { createStore } from "../shared/adapters/store/postgres.ts";
 import { createPostgresTimers } from "../shared/adapters/timers/postgres.ts";
 import { withModel } from "../shared/authoring/define-agent.ts";
-import { type LoadProblem, problemText } from "../shared/authoring/problem.ts";
+import type { LoadProblem } from "../shared/authoring/problem.ts";
 import { TorenError } from "../shared/core/errors.ts";
 import { AGENT_LOAD_QUIET_MS, LEASE_MS } from "../shared/core/limits.ts";
-import { addFile } from "../shared/engine/add-file.ts";
-import { cancelRun, resumeRun } from "../shared/engine/cancel-run.ts";
 import type { EngineDeps } from "../shared/engine/deps.ts";
 import { createLeaseKeeper } from "../shared/engine/lease-keeper.ts";
-import { readRun } from "../shared/engine/read-run.ts";
-import { decideApproval, decideCut, sendMessage } from "../shared/engine/speak-to-task.ts";
-import { startRun } from "../shared/engine/start-run.ts";
 import { createWorkerFlow } from "../shared/engine/worker-flow.ts";
 import { sameSecret } from "../shared/http/auth.ts";
 import type { HttpDeps } from "../shared/http/deps.ts";
@@ -135,7 +130,12 @@ async function composeOver(database: Database, options: LaptopOptions): Promise<
     database,
     agents,
     problems: loaded.problems,
-    http: (key) => httpDeps(engine, loaded.problems, key),
+    http: (key) =>
+      httpDeps({
+        engine,
+        problems: () => loaded.problems,
+        admits: async (given) => ((await sameSecret(given, key)) ? DEV_KEY_NAME : null),
+      }),
     serves: (agent) => agents.get(agent.name)?.agent.codeHash === overridden(agent, options.model).codeHash,
     deploy: async (agent) => {
       const own = overridden(agent, options.model);
@@ -181,32 +181,6 @@ const lookedUp =
 
 /** Who acts, where nobody else is named. */
 const DEV_KEY_NAME = "dev key";
-
-function httpDeps(engine: EngineDeps, problems: readonly LoadProblem[], key: string): HttpDeps {
-  const readPdf = createPdfReader();
-  return {
-    useCases: {
-      startRun: async (request) => {
-        const broken = problems.filter((problem) => problem.agent === request.agent || problem.agent === "");
-        if (engine.agents.get(request.agent) !== null || broken.length === 0) return startRun(engine, request);
-        return { type: "refused", error: { code: "agent.invalid", message: broken.map(problemText).join("; ") } };
-      },
-      cancelRun: (request) => cancelRun(engine, request),
-      resumeRun: (request) => resumeRun(engine, request),
-      decideApproval: (decision) => decideApproval(engine, decision),
-      decideCut: (decision) => decideCut(engine, decision),
-      sendMessage: (message) => sendMessage(engine, message),
-      addFile: (file) => addFile({ files: engine.files, readPdf }, file),
-      readRun: (request) => readRun(engine, request),
-    },
-    store: engine.store,
-    agents: engine.agents,
-    files: engine.files,
-    log: engine.log,
-    admits: async (given) => ((await sameSecret(given, key)) ? DEV_KEY_NAME : null),
-    sleep,
-  };
-}
 
 const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
   delay(ms, undefined, signal === undefined ? {} : { signal }).catch(() => {});

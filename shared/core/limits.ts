@@ -404,6 +404,10 @@ export const EMBEDDED_LOG_BYTES = 1024 * 1024;
 /** `clock_timestamp()` per row, SKIP LOCKED, ICU collations, jsonb subscripts: all in 15; older ones are never tested. */
 export const POSTGRES_MAJOR_MIN = 15;
 
+/** A stream of events says this often that it is still there: proxies end what is silent for longer. */
+export const EVENTS_COMMENT_MS = 15_000;
+/** A stream of events ends this long before its invocation would: its reader comes again. */
+export const EVENTS_LAST_MS = 3_000;
 /** A long-polled page of events waits at most this long. API Gateway ends a request after 29 s. */
 export const EVENTS_WAIT_MAX_MS = 20_000;
 /** A waiting reader asks the database this often: one cheap query. */
@@ -467,3 +471,4 @@ relation(IDLE_SESSION_TIMEOUT_MS > CONNECTION_IDLE_MS, "we drop an idle connecti
 relation(FILE_IN_ROW_BYTES < FILE_MAX_BYTES, "files in rows are the small ones");
 relation(FLOW_RETRY_MS >= LEASE_MS, "a dead holder's place is free when who waits looks again");
 relation(FLOW_CALL_MS < FLOW_RETRY_MS, "a call is over before its stream looks by itself");
+relation(EVENTS_COMMENT_MS <= EVENTS_WAIT_MAX_MS, "a stream of events is made of long polls");

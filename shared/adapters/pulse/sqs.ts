@@ -1,0 +1,19 @@
+// The messages of the pulse: one queue, which feeds the guardian alone.
+import { messageOf, TorenError } from "../../core/errors.ts";
+import { PULSE_MS } from "../../core/limits.ts";
+
+/** Sends a beat's message, to come after PULSE_MS. @throws TorenError `queue.unavailable`: the beat is late then, and started anew. */
+export function createBeatSender(queueUrl: string): (beat: number) => Promise<void> {
+  return async (beat) => {
+    const { SQSClient, SendMessageCommand } = await import("@aws-sdk/client-sqs");
+    client ??= new SQSClient({});
+    const command = { QueueUrl: queueUrl, MessageBody: JSON.stringify({ beat }), DelaySeconds: PULSE_MS / 1_000 };
+    try {
+      await client.send(new SendMessageCommand(command));
+    } catch (e) {
+      throw new TorenError("queue.unavailable", `SQS didn't take the pulse's message: ${messageOf(e)}`, { cause: e });
+    }
+  };
+}
+
+let client: import("@aws-sdk/client-sqs").SQSClient | undefined;

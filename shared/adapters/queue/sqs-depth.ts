@@ -1,0 +1,38 @@
+// How many messages wait in a queue of SQS: approximately, as SQS counts.
+import { messageOf, TorenError } from "../../core/errors.ts";
+
+export interface Depth {
+  /** Could be received now. */
+  readonly waiting: number;
+  /** Received and not deleted yet. */
+  readonly hidden: number;
+  /** Sent with a delay that isn't over. */
+  readonly delayed: number;
+}
+
+/** @throws TorenError `queue.unavailable`. */
+export async function depthOf(queueUrl: string): Promise<Depth> {
+  const { SQSClient, GetQueueAttributesCommand } = await import("@aws-sdk/client-sqs");
+  client ??= new SQSClient({});
+  try {
+    const { Attributes = {} } = await client.send(
+      new GetQueueAttributesCommand({
+        QueueUrl: queueUrl,
+        AttributeNames: [
+          "ApproximateNumberOfMessages",
+          "ApproximateNumberOfMessagesNotVisible",
+          "ApproximateNumberOfMessagesDelayed",
+        ],
+      }),
+    );
+    return {
+      waiting: Number(Attributes.ApproximateNumberOfMessages ?? 0),
+      hidden: Number(Attributes.ApproximateNumberOfMessagesNotVisible ?? 0),
+      delayed: Number(Attributes.ApproximateNumberOfMessagesDelayed ?? 0),
+    };
+  } catch (e) {
+    throw new TorenError("queue.unavailable", `SQS didn't say how long its queue is: ${messageOf(e)}`, { cause: e });
+  }
+}
+
+let client: import("@aws-sdk/client-sqs").SQSClient | undefined;
