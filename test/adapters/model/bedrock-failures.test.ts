@@ -98,6 +98,33 @@ describe("another try may mend it", () => {
     expect(await failed()).toMatchObject({ error: { code: "model.bad_answer" }, retryable: true });
   });
 
+  test.each([
+    ["7", 7_000, 7_000],
+    [new Date(Date.now() + 60_000).toUTCString(), 50_000, 60_000],
+    ["soon", undefined, undefined],
+  ])("retry-after: %s", async (after, least, most) => {
+    const headers = { "retry-after": after };
+    const { retryAfterMs } = await failedBy({
+      fault: "exception",
+      status: 429,
+      name: "ThrottlingException",
+      message: "Slow.",
+      headers,
+    });
+    if (least === undefined) expect(retryAfterMs).toBeUndefined();
+    else expect(retryAfterMs).toBeGreaterThanOrEqual(least);
+    if (most !== undefined) expect(retryAfterMs).toBeLessThanOrEqual(most);
+  });
+
+  test.each<[boolean, Fault]>([
+    [true, exception(429, "ThrottlingException", "Slow.")],
+    [true, { fault: "midStream", name: "throttlingException", message: "Slow.", after: 2 }],
+    [true, { fault: "html", status: 429 }],
+    [false, exception(503, "ServiceUnavailableException", "Away.")],
+  ])("throttled, so that all workers wait: %s for %j", async (throttled, fault) => {
+    expect("throttled" in (await failedBy(fault))).toBe(throttled);
+  });
+
   test("nobody listens there", async () => {
     const { server, failed } = await wire();
     await server.close();

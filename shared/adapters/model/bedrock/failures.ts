@@ -40,6 +40,7 @@ const AWAY = new Set([
   "RequestTimeout",
   "RequestTimeoutException",
 ]);
+const THROTTLED = new Set(["ThrottlingException", "TooManyRequestsException"]);
 /** The credentials themselves are wrong or old. */
 const CREDENTIALS = new Set([
   "UnrecognizedClientException",
@@ -85,23 +86,50 @@ export function failureOf(thrown: unknown, place: Place): ModelFailure {
       `This machine's clock is wrong; the next try allows for it. (${message})`,
       true,
     );
-  if (AWAY.has(kind)) return failure("model.unavailable", `${kind}: ${message}`, true);
+  const headers = $response?.headers ?? {};
+  if (AWAY.has(kind)) return away(`${kind}: ${message}`, THROTTLED.has(kind), headers);
   if (CREDENTIALS.has(kind)) return failure("model.auth", credentialWords(`${kind}: ${message}`), false);
   if (DENIED.has(kind)) return failure("model.auth", deniedWords(message, place), false);
   if (kind === "ResourceNotFoundException") return notFound(message, place);
   if (kind === "ValidationException" || status === 413) return refused(message, place, status);
-  if (status !== undefined) return byStatus(status, kind, message, place);
+  if (status !== undefined) return byStatus({ status, kind, headers }, message, place);
   if (kind === "SyntaxError" || /event message|checksum/i.test(message)) return unreadable(message);
   return unconnected(thrown, message, place);
 }
 
-function byStatus(status: number, kind: string, message: string, place: Place): ModelFailure {
+type Headers = Readonly<Record<string, string>>;
+
+function away(message: string, throttled: boolean, headers: Headers): ModelFailure {
+  const retryAfterMs = retryAfter(headers["retry-after"]);
+  return {
+    ...failure("model.unavailable", message, true),
+    ...(throttled ? { throttled } : {}),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  };
+}
+
+/** Seconds or a date, as HTTP has it. Bedrock itself names no time; what stands before it may. */
+function retryAfter(value: string | undefined): number | undefined {
+  if (!value) return undefined;
+  const seconds = Number(value);
+  if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000);
+  const at = Date.parse(value);
+  return Number.isNaN(at) ? undefined : Math.max(0, at - Date.now());
+}
+
+interface Answered {
+  readonly status: number;
+  readonly kind: string;
+  readonly headers: Headers;
+}
+
+function byStatus({ status, kind, headers }: Answered, message: string, place: Place): ModelFailure {
   if (status === 401) return failure("model.auth", credentialWords(message), false);
   if (status === 403) return failure("model.auth", deniedWords(message, place), false);
   if (status === 404) return notFound(message, place);
   if (status === 400 || status === 422) return refused(message, place, status);
   if (status < 300) return unreadable(message);
-  return failure("model.unavailable", `${kind || `status ${status}`}: ${message}`, true);
+  return away(`${kind || `status ${status}`}: ${message}`, status === 429, headers);
 }
 
 const unreadable = (message: string): ModelFailure =>
@@ -140,8 +168,8 @@ function notBedrock(thrown: NotBedrock, place: Place): ModelFailure {
   if (status < 300) return failure("model.bad_answer", words, true);
   if (status === 401 || status === 403) return failure("model.auth", words, false);
   if (status === 413) return failure("context_exceeded", words, false);
-  const retryable = status >= 500 || status === 429 || status === 408;
-  return failure(retryable ? "model.unavailable" : "model.bad_request", words, retryable);
+  if (status >= 500 || status === 429 || status === 408) return away(words, status === 429, thrown.headers);
+  return failure("model.bad_request", words, false);
 }
 
 const where = ({ region, endpoint }: Place): string => endpoint ?? `bedrock-runtime in ${region}`;

@@ -7,7 +7,9 @@ import { MODEL_CONNECT_MS, MODEL_ERROR_PAGE_CHARS } from "../../../core/limits.t
 /** The answer of something that isn't Bedrock: a proxy, a login page, a server of another kind. */
 export class NotBedrock extends Error {
   readonly status: number;
-  constructor(status: number, contentType: string, text: string) {
+  readonly headers: Readonly<Record<string, string>>;
+  constructor(status: number, headers: Readonly<Record<string, string>>, text: string) {
+    const contentType = headers["content-type"];
     const start = text
       .replace(/<[^>]*>/g, " ")
       .replace(/\s+/g, " ")
@@ -15,6 +17,7 @@ export class NotBedrock extends Error {
     super(`status ${status}, ${contentType || "no content type"}${start === "" ? ", no text" : `: ${start}`}`);
     this.name = "NotBedrock";
     this.status = status;
+    this.headers = headers;
   }
 }
 
@@ -52,8 +55,7 @@ export function createTransport() {
           Array.isArray(value) ? value.join(", ") : (value ?? ""),
         ]),
       );
-      if (!isBedrocks(outgoing.path, statusCode, headers))
-        throw await notBedrock(message, headers["content-type"] ?? "");
+      if (!isBedrocks(outgoing.path, statusCode, headers)) throw await notBedrock(message, headers);
       return { response: { statusCode, reason, headers, body: message } };
     },
     updateHttpClientConfig: (): void => {},
@@ -110,7 +112,7 @@ function isBedrocks(path: string, status: number, headers: Record<string, string
   return type === "" || type.includes("json");
 }
 
-async function notBedrock(message: IncomingMessage, contentType: string): Promise<NotBedrock> {
+async function notBedrock(message: IncomingMessage, headers: Readonly<Record<string, string>>): Promise<NotBedrock> {
   let text = "";
   try {
     for await (const chunk of message) {
@@ -121,5 +123,5 @@ async function notBedrock(message: IncomingMessage, contentType: string): Promis
     // what came so far is enough
   }
   message.destroy();
-  return new NotBedrock(message.statusCode ?? 0, contentType, text.slice(0, MODEL_ERROR_PAGE_CHARS).toWellFormed());
+  return new NotBedrock(message.statusCode ?? 0, headers, text.slice(0, MODEL_ERROR_PAGE_CHARS).toWellFormed());
 }
