@@ -451,7 +451,7 @@ WITH want AS MATERIALIZED (
   SELECT f.*, i.inside, least($14::int, greatest(0, f.places - i.inside)) AS room,
          least($14::int, greatest(0, greatest(f.places * (NOT $8::bool)::int, coalesce(f.most, 0)) - i.inside + f.within::int)) AS look
   FROM found f CROSS JOIN LATERAL (
-    SELECT CASE WHEN f.fresh AND f.queued AND NOT $8::bool
+    SELECT CASE WHEN f.fresh AND f.queued AND NOT $8::bool AND f.counted >= f.places
       THEN (SELECT count(*)::int FROM toren_control.gate_entries e WHERE e.key = f.key AND e.inside AND e.until > (SELECT now FROM clock))
       ELSE f.counted END AS inside) i
 ), line AS MATERIALIZED (
