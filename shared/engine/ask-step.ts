@@ -3,13 +3,15 @@ import { costOf, usdOf } from "../core/cost.ts";
 import type { ErrorInfo } from "../core/errors.ts";
 import type { TaskEvent } from "../core/events.ts";
 import { BUDGET_WAIT_MS, MODEL_FAILURES_MAX, MODEL_TRIES, MODEL_WAIT_IN_PROCESS_MS } from "../core/limits.ts";
-import type { ModelResponse } from "../core/messages.ts";
+import { type ModelResponse, totalTokens } from "../core/messages.ts";
 import { normalise } from "../core/task/history.ts";
 import { isCapped, NOTHING, overBudget } from "../core/task/ledger.ts";
 import type { Ask } from "../core/task/loop.ts";
+import { pressure } from "../core/task/pressure.ts";
 import type { AskContext } from "../ports/model.ts";
 import type { Purse } from "../ports/store.ts";
 import type { Worked } from "./deps.ts";
+import { coolModel, enterGates, leaveGates, modelGate, parkAtGates } from "./gates.ts";
 import { mustHandOver } from "./hand-over.ts";
 import { linkedTo } from "./linked-signal.ts";
 import { askModel, backoffMs } from "./model-call.ts";
@@ -20,10 +22,19 @@ export async function askStep(work: TaskWork, ask: Ask): Promise<Worked | null> 
   const { deps, writer, state } = work;
   if (state.retryAt !== null && state.retryAt > writer.lease.now)
     return await parkStream(work, "retry", { at: state.retryAt, now: writer.lease.now }); // nudged too early
+  const { stream } = writer.lease;
+  const tokens = ask.reserve?.tokens ?? pressure(state.measured, state.history) + ask.request.maxTokens;
+  const gate = modelGate(ask.request.model, work.deployed.agent.models.get(ask.request.model), tokens);
+  const gates = [gate];
   for (let tries = 1; ; tries++) {
+    const waiting = await enterGates(deps, stream, gates);
+    if (waiting !== null) return await parkAtGates(work, gates, waiting);
     const reattach = state.asking?.digest === ask.digest ? state.accepted : null;
     const kept = reattach === null ? await begin(work, ask) : null;
-    if (kept !== null) return kept;
+    if (kept !== null) {
+      await leaveGates(deps, stream, gates, { [gate.key]: 0 });
+      return kept;
+    }
     const asked = await askModel(deps, ask.request, writer.interrupt, contextOf(work, ask, reattach), {
       stepId: ask.stepId,
       purpose: ask.purpose,
@@ -31,6 +42,8 @@ export async function askStep(work: TaskWork, ask: Ask): Promise<Worked | null> 
       rates: work.rates,
       reattached: reattach !== null,
     });
+    const used = asked.type === "answered" ? totalTokens(asked.response.usage) : 0;
+    await leaveGates(deps, stream, gates, { [gate.key]: used });
     if (asked.type === "interrupted") return null;
     if (asked.type === "answered") return answered(work, ask, asked.response);
     const { error, retryable } = asked.failure;
@@ -40,6 +53,7 @@ export async function askStep(work: TaskWork, ask: Ask): Promise<Worked | null> 
       return await work.fail(error);
     }
     const waitMs = backoffMs(asked.failure, state.failures + 1, deps.random());
+    if (asked.failure.throttled) await coolModel(deps, ask.request.model, waitMs);
     if (tries >= MODEL_TRIES || waitMs > MODEL_WAIT_IN_PROCESS_MS) {
       const now = await deps.store.streams.now();
       const retryAt = Math.ceil(now + waitMs);

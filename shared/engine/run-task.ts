@@ -8,11 +8,13 @@ import { type Action, type Caps, nextAction } from "../core/task/loop.ts";
 import { type Replayed, replay } from "../core/task/replay.ts";
 import type { Snapshot } from "../core/task/snapshot.ts";
 import type { Deployed } from "../ports/agents.ts";
+import type { Gate } from "../ports/flow.ts";
 import type { Lease, TaskSpec } from "../ports/store.ts";
 import { askStep } from "./ask-step.ts";
 import { cutRequest, isCutAsked, mayCut } from "./cut-request.ts";
 import { cutsByThisGeneration, stormProblem } from "./cut-storm.ts";
 import type { Circumstances, EngineDeps, Worked } from "./deps.ts";
+import { agentGate, enterGates, leaveGates, parkAtGates, waveGate } from "./gates.ts";
 import { handOver, mustHandOver } from "./hand-over.ts";
 import { nudge } from "./hints.ts";
 import { factsOf } from "./model-facts.ts";
@@ -111,7 +113,7 @@ async function resume(deps: EngineDeps, hint: TaskHint, at: Circumstances, found
     replayed = read();
     if (replayed.type === "mismatch") throw new Error(`a cut left a contradiction: ${replayed.reason}`);
   }
-  return await loop(taskWork(deps, hint, at, found, role, replayed.state), log, standing);
+  return await loop(taskWork(deps, hint, at, found, role, replayed.state), standing);
 }
 
 /** Null: the cut may be made. */
@@ -139,7 +141,26 @@ async function refuseCut(
   return "deferred";
 }
 
-async function loop(work: TaskWork, log: Recorded<TaskEvent>[], before: Standing): Promise<Worked> {
+/** What takes a place among the tasks that are worked on, until the stream is let go of. */
+async function loop(work: TaskWork, before: Standing): Promise<Worked> {
+  const { deps, hint, spec, deployed, writer } = work;
+  const gates = [waveGate(hint.runId, spec.wave), agentGate(deployed.agent)].filter((gate) => gate !== null);
+  const place = { taken: false };
+  try {
+    return await turns(work, before, gates, place);
+  } finally {
+    if (place.taken) await leaveGates(deps, writer.lease.stream, gates); // whoever waits there keeps its turn
+  }
+}
+
+const works = ({ type }: Action): boolean => type === "ask" || type === "tools";
+
+async function turns(
+  work: TaskWork,
+  before: Standing,
+  gates: readonly Gate[],
+  place: { taken: boolean },
+): Promise<Worked> {
   const { writer, state, role, spec } = work;
   const { header } = state;
   const attempt = state.attempts + 1;
@@ -166,7 +187,14 @@ async function loop(work: TaskWork, log: Recorded<TaskEvent>[], before: Standing
       continue; // a fact came: perhaps the claim
     }
     const action = nextAction(state, caps);
-    if ((action.type === "ask" || action.type === "tools") && mustHandOver(work)) return await handOver(work);
+    if (works(action) && mustHandOver(work)) return await handOver(work);
+    if (!place.taken && gates.length > 0 && works(action)) {
+      const waiting = await enterGates(work.deps, writer.lease.stream, gates);
+      const parked = waiting === null ? null : await parkAtGates(work, gates, waiting);
+      if (parked !== null) return parked;
+      if (waiting !== null) continue; // a fact came
+      place.taken = true;
+    }
     if (!announced && action.type !== "wait") {
       await keepHeader(work.deps.store.tasks, work.hint.agent, header);
       work.record({ type: "TaskStarted", attempt, specDigest: header.digest, parts: { ...header.parts } });

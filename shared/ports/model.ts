@@ -8,6 +8,10 @@ export interface ModelFailure {
   readonly error: ErrorInfo;
   readonly retryable: boolean;
   readonly retryAfterMs?: number;
+  /** The provider asked for fewer calls (429): the model is left alone by all workers until then. */
+  readonly throttled?: boolean;
+  /** The provider still makes, or keeps, the answer under the ref that it was accepted under: to be fetched (`reattach`), for sending it again would pay it twice. */
+  readonly goesOn?: boolean;
 }
 
 export type ModelAnswer =
@@ -20,9 +24,9 @@ export interface AskContext {
   media(fileId: string): Promise<Uint8Array | null>;
   /** What comes in while the answer is made, for whoever watches; never recorded. Must not throw. Left out: nobody watches. */
   onDelta?(delta: Delta): void;
-  /** Awaited once, when the provider has named a call that can be fetched later. Only called where `Model.reattaches`. */
+  /** Awaited when the provider has named a call that can be fetched later, only where `Model.reattaches`. What it throws passes through `ask`. */
   onAccepted?(ref: string): Promise<void>;
-  /** A ref that was accepted earlier, by a worker that died: the call is fetched, not sent again. */
+  /** A ref that was accepted earlier, by a worker that died: the call is fetched, not sent again. A provider that no longer knows it: a retryable failure. */
   readonly reattach?: string;
 }
 export type Delta =
@@ -31,8 +35,8 @@ export type Delta =
   | { readonly type: "restart" };
 
 export interface Model {
-  /** A call that began can be fetched by another worker, so a worker's death pays it once. Left out: it is sent again. */
-  readonly reattaches?: boolean;
+  /** Whether this call, once begun, can be fetched by another worker, so that a worker's death pays it once. Left out: none can, they are sent again. */
+  reattaches?(request: ModelRequest): boolean;
   /**
    * Asks once. Never rejects, but for a bug; an abort answers as a retryable failure. Parts of the history that this model can't take (another provider's
    * reasoning, media it doesn't see) are left out or said in words: a request is always legal.

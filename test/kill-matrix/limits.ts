@@ -1,7 +1,7 @@
 // What bounds a task: the model's window, and money. Its rows hold more writes than most: summaries are calls of their own, and each call reserves.
 import type { ModelRequest } from "../../shared/core/messages.ts";
 import type { RoleDefinition } from "../../shared/ports/agents.ts";
-import { agent, role, tool, workflow } from "../support/agents.ts";
+import { agent, role, SCRIPT, tool, workflow } from "../support/agents.ts";
 import { AGENT, charge, firstText, type Scenario } from "./world.ts";
 
 const text = (request: ModelRequest): string => JSON.stringify(request.messages);
@@ -67,4 +67,27 @@ const budget: Scenario = {
   respond: (request) => `${"long ".repeat(700)}${firstText(request)}`,
 };
 
-export const LIMITS: readonly Scenario[] = [elided, folded, parts, budget];
+/** Places of the dead run out, turns that nobody hears are called again: the wave ends. */
+const gates: Scenario = {
+  name: "a wave of two through gates with one place each",
+  input: "x",
+  output: 2,
+  status: "completed",
+  keyedEffects: 0,
+  agent: () => ({
+    ...agent(
+      AGENT,
+      [role("r")],
+      workflow(async (ctx) => {
+        const tasks = [ctx.task("r", "one"), ctx.task("r", "two")];
+        return (await ctx.wave("w", tasks, { maxParallel: 1 })).results.length;
+      }),
+    ),
+    models: new Map([
+      [SCRIPT, { maxInFlight: 1, tokensPerMinute: null, contextWindow: null, maxOutput: null, price: null }],
+    ]),
+  }),
+  respond: (request) => firstText(request),
+};
+
+export const LIMITS: readonly Scenario[] = [elided, folded, parts, budget, gates];

@@ -105,10 +105,10 @@ const counting = (store: Store, appended: string[]): Store => ({
   },
 });
 
-/** Nobody works, no hint is due, and no clock rings soon: the grace of a ready stream (5 s) is soon. */
+/** Nobody works, no hint is due within a second (a turn at a gate may be), and no clock rings soon: the grace of a ready stream (5 s) is soon. */
 const idleQuery = (agent: string): string => `
   SELECT NOT EXISTS (SELECT FROM agent_${agent}.streams WHERE status = 'running' OR wake_at < clock_timestamp() + interval '8 s')
-     AND NOT EXISTS (SELECT FROM toren_control.queue_messages WHERE visible_at <= clock_timestamp()) AS idle`;
+     AND NOT EXISTS (SELECT FROM toren_control.queue_messages WHERE visible_at <= clock_timestamp() + interval '1 s') AS idle`;
 
 /** Forgets every run: what a failed test left behind would be worked on by the next one's stack. */
 export async function emptied(database: Database, agent: string): Promise<void> {

@@ -60,6 +60,7 @@ function answerOf(turn: Turn, request: ModelRequest): ModelAnswer {
       failure: {
         error,
         retryable: true,
+        ...(turn.status === 429 ? { throttled: true } : {}),
         ...(turn.retryAfterMs === undefined ? {} : { retryAfterMs: turn.retryAfterMs }),
       },
     };

@@ -47,7 +47,10 @@ export function answered(state: TaskState, response: Answer, spent: Usage): void
   const uses = toolUses(response.content);
   for (const use of uses) state.usedIds.add(use.id);
   if (response.stopReason === "contextExceeded") return tooLong(state); // half an answer: asked again when there is room
-  append(state.header, state.history, answerMessage(response.content));
+  // Calls of an answer that was refused are never run: without results they would make the history illegal.
+  const refused = response.stopReason === "refusal";
+  const said = refused ? response.content.filter((part) => part.type !== "toolUse") : response.content;
+  append(state.header, state.history, answerMessage(said));
   state.measured = measuredBy(state.measured, spent, state.history);
   const paused = response.stopReason === "pause" && uses.length === 0; // a call needs its result before anything else is said
   state.pauses = paused ? state.pauses + 1 : 0;
@@ -59,7 +62,7 @@ export function answered(state: TaskState, response: Answer, spent: Usage): void
             verdict: failed("model.paused_too_often", `The model paused its turn ${state.pauses} times in a row.`),
           }
         : { type: "ask" };
-  } else if (uses.length > 0 && response.stopReason !== "refusal") {
+  } else if (uses.length > 0 && !refused) {
     const cut = response.stopReason === "maxTokens";
     state.phase = {
       type: "tools",

@@ -42,7 +42,8 @@ function answered(thrown: APIError, model: string): ModelFailure {
     return failure("model.bad_request", `Anthropic doesn't know "${model}": ${words}`, false);
   const refused = status === undefined ? type === "invalid_request_error" : status < 500 && !AGAIN.has(status);
   if (refused) return failure("model.bad_request", words, false);
-  return failure("model.unavailable", words, true, retryAfterMs(thrown.headers));
+  const away = failure("model.unavailable", words, true, retryAfterMs(thrown.headers));
+  return status === 429 || type === "rate_limit_error" ? { ...away, throttled: true } : away;
 }
 
 /** Time-outs, conflicts of two requests, rate limits. */
