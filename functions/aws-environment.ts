@@ -147,7 +147,8 @@ function read<T extends z.ZodType>(schema: T, env: Environment): z.output<T> {
  * migrate: the custom resource's ServiceToken is the function itself, so it answers to ResponseURL. ResourceProperties, all text as CloudFormation sends
  *   it: `Code` (a hash of all bundles: changes whenever code does) and `Users` (an object: each function's database user, and its connection limit).
  *   Its answer: PhysicalResourceId "toren-migrate", Data.Generation (text), which becomes TOREN_GENERATION.
- *   It asks for groups: database, master, apiKey, secrets.
+ *   It asks for groups: database, master, apiKey. Of the secret of the API key it needs Get and Put: CloudFormation generates 32 letters and digits there
+ *   (no punctuation), as the whole text; migrate makes the key of it and writes that back.
  * users: toren_tick, toren_task, toren_guardian, toren_dead_letter, toren_api, toren_events, toren_long_task.
  * certificates: the build writes `certificates/<region>.pem` beside each index.mjs, for every region (some 4 KB each): read the one of AWS_REGION by
  *   new URL(`certificates/${region}.pem`, import.meta.url). One template then fits all regions.
@@ -156,6 +157,9 @@ function read<T extends z.ZodType>(schema: T, env: Environment): z.output<T> {
  *   TOREN_LONG_TASK_DEFINITION is the family: the newest revision is meant. The container's name is `worker`. No public address is needed.
  * groups: tick, task, long-task, api, events, guardian: database, queues, pulse, timers, files, secrets, generation, and longTasks where there is a VPC.
  *   dead-letter: database, queues, generation.
+ * workers for long tasks: tick, task, api and guardian need ecs:RunTask, ecs:ListTasks and ecs:DescribeTasks; the guardian sqs:GetQueueAttributes of
+ *   tasks-long. Tasks are known by startedBy "toren".
+ * pulse: the guardian's event source has batch size 1.
  * log: one JSON object a line, with `message` at the top. The stack counts lines: `dead letter` (one a letter), and of the guardian's pass
  *   `guardian pass` with `oldestReadyMs`, a number (0: nothing is ready).
  * api, events: routes `ANY /` and `ANY /{proxy+}` go to api, `GET /runs/{runId}/events` goes to events, in STREAM mode: pages and event streams alike.

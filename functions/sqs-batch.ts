@@ -54,7 +54,8 @@ export async function consume(consumer: Consumer, event: HintEvent, context: Con
   };
 }
 
-async function settle(consumer: Consumer, message: Arrived, at: Circumstances): Promise<boolean> {
+/** Works on one message and acknowledges it, or hides it for a while. False: it failed. Never rejects. */
+export async function settle(consumer: Consumer, message: Arrived, at: Circumstances): Promise<boolean> {
   const { log, queue } = consumer;
   const { hint, messageId, receiveCount, dueAt } = message;
   const fields = { queue: message.queue, messageId, receiveCount, ...idsOf(hint) };

@@ -8,7 +8,7 @@ import { runTick } from "../shared/engine/run-tick.ts";
 import type { Hint } from "../shared/ports/queue.ts";
 import { decodeHints, type HintEvent } from "./arrived.ts";
 import { logFailure } from "./failures.ts";
-import { consume, type SqsHandler } from "./sqs-batch.ts";
+import { type Consumer, consume, type SqsHandler } from "./sqs-batch.ts";
 import type { TopUp } from "./top-up.ts";
 
 export interface WorkerDeps {
@@ -18,12 +18,15 @@ export interface WorkerDeps {
   readonly topUp?: TopUp;
 }
 
-export function createTaskHandler({ engine, stop, topUp }: WorkerDeps, use = { runTask, runTick }): SqsHandler {
+const engineWork = { runTask, runTick };
+
+/** What becomes of a message of these queues, whoever received it. */
+export function taskConsumer({ engine, stop, topUp }: WorkerDeps, use = engineWork): Consumer {
   const work = async (hint: Hint, at: Circumstances) => {
     const { taskId } = hint;
     return taskId === null ? await use.runTick(engine, hint, at) : await use.runTask(engine, { ...hint, taskId }, at);
   };
-  const consumer = {
+  return {
     queue: engine.queue,
     log: engine.log,
     stop,
@@ -31,8 +34,12 @@ export function createTaskHandler({ engine, stop, topUp }: WorkerDeps, use = { r
     traces: engine.store.traces,
     ...(topUp === undefined ? {} : { topUp }),
   };
+}
+
+export function createTaskHandler(deps: WorkerDeps, use = engineWork): SqsHandler {
+  const consumer = taskConsumer(deps, use);
   return middy({ timeoutEarlyInMillis: 0 })
-    .use(logFailure(engine.log, "task"))
+    .use(logFailure(deps.engine.log, "task"))
     .use(decodeHints())
     .handler<HintEvent, SQSBatchResponse>((event, context) => consume(consumer, event, context));
 }

@@ -308,6 +308,10 @@ export const GUARDIAN_INVOCATION_MS = 60_000;
 export const API_INVOCATION_MS = 29_000;
 /** A stream of events is resumed by its reader when it ends: no connection is held for longer. */
 export const EVENTS_INVOCATION_MS = 60_000;
+/** A new stack's way out (a NAT instance) opens within a minute or two of its start. */
+export const CLOUDFORMATION_TRIES = 60;
+/** Between them. */
+export const CLOUDFORMATION_WAIT_MS = 5_000;
 /** Schemas of a hundred agents; CloudFormation itself waits for an hour. */
 export const MIGRATE_INVOCATION_MS = 15 * 60_000;
 /** A deployed worker takes more messages into free slots while this much time is left: most tasks end within it. */
@@ -334,6 +338,8 @@ export const PULSE_HORIZON_MS = 60_000;
 export const PULSE_LATE_MS = 15_000;
 /** Tasks at once of a worker without Lambda's time limit: they wait for models and tools nearly all the time. */
 export const LONG_TASKS_PER_WORKER = 64;
+/** How often a worker for long tasks looks whether newer code than its own was deployed. */
+export const OUTDATED_EVERY_MS = 30_000;
 /** A worker for long tasks that finds nothing for this long ends: starting another takes half a minute. */
 export const LONG_IDLE_MS = 2 * 60_000;
 /** A deployed queue shows a message again this long after its reader must have ended. */

@@ -38,6 +38,17 @@ export function newKey(): string {
   return PREFIX + random + checksum(random);
 }
 
+/**
+ * The key made of random text that somebody else has made: 32 letters and digits. A text that is a key already is that key.
+ * @throws for any other text: it would be a key that can be guessed.
+ */
+export function keyOf(text: string): string {
+  if (isKey(text)) return text;
+  if (text.length !== RANDOM_CHARS || [...text].some((char) => !ALPHABET.includes(char)))
+    throw new Error(`The text for a key must be ${RANDOM_CHARS} random letters and digits.`);
+  return PREFIX + text + checksum(text);
+}
+
 /** Whether the text could be a key at all. */
 export function isKey(text: string): boolean {
   if (!SHAPE.test(text)) return false;

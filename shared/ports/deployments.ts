@@ -4,6 +4,8 @@ export interface Deployments {
   register(agent: string, codeHash: string): Promise<number>;
   /** The generation that a worker with this code speaks for; null: never registered. */
   generationOf(agent: string, codeHash: string): Promise<number | null>;
+  /** The newest generation of each agent that was ever registered. */
+  newest(): Promise<ReadonlyMap<string, number>>;
   /** Agents that have a schema here. */
   agents(): Promise<string[]>;
 }

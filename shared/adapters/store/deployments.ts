@@ -17,6 +17,10 @@ export function createDeployments(database: Pick<Database, "appends" | "pool">):
     generationOf: async (agent, codeHash) =>
       (await statements.ask<{ generation: number | null }>("find-generation", null, [agent, codeHash]))[0]
         ?.generation ?? null,
+    newest: async () => {
+      const rows = await statements.ask<{ agent: string; generation: number }>("list-generations", null, []);
+      return new Map(rows.map(({ agent, generation }) => [agent, generation]));
+    },
     agents: async () => (await statements.ask<{ agent: string }>("list-agents", null, [])).map((row) => row.agent),
   };
 }
