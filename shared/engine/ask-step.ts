@@ -11,7 +11,7 @@ import { pressure } from "../core/task/pressure.ts";
 import type { AskContext } from "../ports/model.ts";
 import type { Purse } from "../ports/store.ts";
 import type { Worked } from "./deps.ts";
-import { coolModel, enterGates, leaveGates, modelGate, parkAtGates } from "./gates.ts";
+import { coolModel, enterGates, leaveGates, modelGate } from "./gates.ts";
 import { mustHandOver } from "./hand-over.ts";
 import { linkedTo } from "./linked-signal.ts";
 import { askModel, backoffMs } from "./model-call.ts";
@@ -28,7 +28,7 @@ export async function askStep(work: TaskWork, ask: Ask): Promise<Worked | null> 
   const gates = [gate];
   for (let tries = 1; ; tries++) {
     const waiting = await enterGates(deps, stream, gates);
-    if (waiting !== null) return await parkAtGates(work, gates, waiting);
+    if (waiting !== null) return await parkStream(work, "retry", waiting.wake);
     const reattach = state.asking?.digest === ask.digest ? state.accepted : null;
     const kept = reattach === null ? await begin(work, ask) : null;
     if (kept !== null) {

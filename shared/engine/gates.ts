@@ -4,12 +4,10 @@ import { messageOf } from "../core/errors.ts";
 import type { ModelSettings } from "../core/model-settings.ts";
 import type { AgentDefinition } from "../ports/agents.ts";
 import type { Call, Gate } from "../ports/flow.ts";
-import type { Hint } from "../ports/queue.ts";
 import type { StreamRef, TaskSpec } from "../ports/store.ts";
-import type { EngineDeps, Worked } from "./deps.ts";
+import type { EngineDeps } from "./deps.ts";
 import { hintOf, nudge, nudgeAt } from "./hints.ts";
-import { parkStream, type Wake } from "./park-stream.ts";
-import type { StreamWriter } from "./stream-writer.ts";
+import type { Wake } from "./park-stream.ts";
 import { isCounted } from "./worker-flow.ts";
 
 const modelKey = (name: string): string => `model:${name}`;
@@ -48,23 +46,6 @@ export async function enterGates(deps: GateDeps, stream: StreamRef, gates: reado
   await call(deps, entered.called);
   if (entered.type === "entered") return null;
   return { key: entered.key, wake: { at: entered.retryAt, now: entered.now } };
-}
-
-/**
- * Parks until its turn. Whoever made room while it was on its way here called a stream that still worked, and nobody heard: so it tries once more when it
- * is parked, and calls itself if there is room now. Null: the park was refused, go on.
- */
-export async function parkAtGates(
-  work: { readonly deps: EngineDeps; readonly hint: Hint; readonly writer: StreamWriter },
-  gates: readonly Gate[],
-  { wake }: Waiting,
-): Promise<Worked | null> {
-  const { deps, hint, writer } = work;
-  const parked = await parkStream(work, "retry", wake);
-  if (parked === null) return null;
-  const waiting = await enterGates(deps, writer.lease.stream, gates);
-  if (waiting === null) await nudge(deps, [hint]);
-  return parked;
 }
 
 /**

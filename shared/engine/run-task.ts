@@ -14,7 +14,7 @@ import { askStep } from "./ask-step.ts";
 import { cutRequest, isCutAsked, mayCut } from "./cut-request.ts";
 import { cutsByThisGeneration, stormProblem } from "./cut-storm.ts";
 import type { Circumstances, EngineDeps, Worked } from "./deps.ts";
-import { agentGate, enterGates, leaveGates, parkAtGates, waveGate } from "./gates.ts";
+import { agentGate, enterGates, leaveGates, modelGate, waveGate } from "./gates.ts";
 import { handOver, mustHandOver } from "./hand-over.ts";
 import { nudge } from "./hints.ts";
 import { factsOf } from "./model-facts.ts";
@@ -40,7 +40,7 @@ export async function runTask(deps: EngineDeps, hint: TaskHint, at: Circumstance
   if (!parsed.ok) return await leaveToNewer(deps, hint, lease, parsed);
   const writer = createStreamWriter(deps, lease, lease.head, Math.max(snapshot?.absorbed ?? 0, inboxCursor(raw)));
   try {
-    return await resume(deps, hint, at, {
+    const worked = await resume(deps, hint, at, {
       lease,
       deployed,
       spec,
@@ -48,6 +48,8 @@ export async function runTask(deps: EngineDeps, hint: TaskHint, at: Circumstance
       snapshot,
       writer,
     });
+    if (worked === "ended") await leaveGates(deps, lease.stream, gatesOf(deployed, hint, spec)); // its turns too, or others wait for the dead
+    return worked;
   } catch (thrown) {
     return await giveUp(thrown, writer, (error) => endFailed(deps, hint, writer, error));
   } finally {
@@ -144,13 +146,24 @@ async function refuseCut(
 /** What takes a place among the tasks that are worked on, until the stream is let go of. */
 async function loop(work: TaskWork, before: Standing): Promise<Worked> {
   const { deps, hint, spec, deployed, writer } = work;
-  const gates = [waveGate(hint.runId, spec.wave), agentGate(deployed.agent)].filter((gate) => gate !== null);
+  const gates = placesOf(deployed, hint, spec);
   const place = { taken: false };
   try {
     return await turns(work, before, gates, place);
   } finally {
     if (place.taken) await leaveGates(deps, writer.lease.stream, gates); // whoever waits there keeps its turn
   }
+}
+
+const placesOf = ({ agent }: Deployed, { runId }: TaskHint, { wave }: TaskSpec): Gate[] =>
+  [waveGate(runId, wave), agentGate(agent)].filter((gate) => gate !== null);
+
+/** With that of its role's model. */
+function gatesOf(deployed: Deployed, hint: TaskHint, spec: TaskSpec): Gate[] {
+  const { roles, models } = deployed.agent;
+  const model = roles.get(spec.role)?.model;
+  const places = placesOf(deployed, hint, spec);
+  return model === undefined ? places : [...places, modelGate(model, models.get(model), 0)];
 }
 
 const works = ({ type }: Action): boolean => type === "ask" || type === "tools";
@@ -190,7 +203,7 @@ async function turns(
     if (works(action) && mustHandOver(work)) return await handOver(work);
     if (!place.taken && gates.length > 0 && works(action)) {
       const waiting = await enterGates(work.deps, writer.lease.stream, gates);
-      const parked = waiting === null ? null : await parkAtGates(work, gates, waiting);
+      const parked = waiting === null ? null : await parkStream(work, "retry", waiting.wake);
       if (parked !== null) return parked;
       if (waiting !== null) continue; // a fact came
       place.taken = true;
