@@ -132,6 +132,8 @@ export const BUNDLE_KEEP_MS = 7 * 24 * 60 * 60_000;
 export const RELOAD_DEBOUNCE_MS = 100;
 /** As the providers' own clients have it: a long answer without streaming takes minutes. */
 export const MODEL_TIMEOUT_MS = 10 * 60_000;
+/** A streamed answer may take longer, while something comes: this ends what never ends. Adapters watch for silence. */
+export const MODEL_CALL_MAX_MS = 60 * 60_000;
 /** A provider's host that takes no connection by then is away: a new try finds another address. */
 export const MODEL_CONNECT_MS = 10_000;
 /** Of a page that came instead of a provider's answer, for its error message. */

@@ -5,8 +5,8 @@ import { type Json, jsonBytes, NotJson, toJson } from "../core/json.ts";
 import {
   MODEL_BACKOFF_MAX_MS,
   MODEL_BACKOFF_MS,
+  MODEL_CALL_MAX_MS,
   MODEL_RETRY_AFTER_MAX_MS,
-  MODEL_TIMEOUT_MS,
   PAYLOAD_MAX_BYTES,
 } from "../core/limits.ts";
 import type { ModelRequest, ModelResponse } from "../core/messages.ts";
@@ -45,7 +45,7 @@ async function askOnce(
   if (answer.ok) return recordable(answer.response);
   if (interrupt.aborted) return { type: "interrupted" };
   if (!late) return { type: "failed", failure: answer.failure };
-  const message = `The model did not answer within ${MODEL_TIMEOUT_MS / 60_000} minutes.`;
+  const message = `The model did not answer within ${MODEL_CALL_MAX_MS / 60_000} minutes.`;
   return { type: "failed", failure: { error: { code: "model.unavailable", message }, retryable: true } };
 }
 
@@ -60,7 +60,7 @@ async function askInTime(
   const timer = setTimeout(() => {
     late = true;
     call.abort();
-  }, MODEL_TIMEOUT_MS);
+  }, MODEL_CALL_MAX_MS);
   timer.unref();
   try {
     const answer = await Promise.race([model.ask(request, call.signal, context), stopped(call.signal)]); // an adapter may not listen
