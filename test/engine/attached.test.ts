@@ -77,7 +77,7 @@ describe("a provider that keeps a call while its worker dies", () => {
     let lose = false;
     const model: Model & { ledger: never[] } = {
       ledger: [],
-      reattaches: true,
+      reattaches: () => true,
       ask: async (_, signal, context) => {
         if (context?.reattach === undefined) {
           sent.push(`call ${sent.length}`);

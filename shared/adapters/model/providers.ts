@@ -4,6 +4,7 @@ import type { Model } from "../../ports/model.ts";
 import { checkAnthropicOptions } from "./anthropic/options.ts";
 import { checkBedrockOptions } from "./bedrock/options.ts";
 import { regionOf } from "./bedrock/traits.ts";
+import { checkOpenAiOptions } from "./openai/options.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -35,16 +36,16 @@ const anthropic: Provider = {
 const openai: Provider = {
   missing: keyOrAddress("openai", "OPENAI", "a server of your own (Ollama, vLLM)"),
   load: async (model, env) => {
-    const { createOpenAiChat } = await import("./openai/chat.ts");
-    return createOpenAiChat({
+    const { createOpenAi } = await import("./openai/index.ts");
+    return createOpenAi({
       model,
-      apiKey: env.OPENAI_API_KEY || "none",
+      apiKey: env.OPENAI_API_KEY ?? "",
       baseURL: env.OPENAI_BASE_URL,
       organization: env.OPENAI_ORG_ID,
       project: env.OPENAI_PROJECT_ID,
     });
   },
-  checkOptions: () => null,
+  checkOptions: checkOpenAiOptions,
 };
 
 /** Credentials are looked for by the SDK when a model is first asked: its chain reaches beyond the environment. */

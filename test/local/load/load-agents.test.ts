@@ -34,7 +34,7 @@ describe("an agent's folder", () => {
     expect(agent?.roles.get("drafter")).toMatchObject({
       model: "openai/gpt-5-mini",
       onUnknownOutcome: "fail",
-      options: { temperature: 0 },
+      options: { reasoning: { effort: "minimal" } },
     });
     expect(agent?.env).toEqual(desk);
     const [reply] = agent?.roles.get("drafter")?.tools ?? [];

@@ -1,0 +1,113 @@
+// What a refused request can do without. A refusal costs no money, and a conversation that a provider refuses for one odd part would be refused for ever: the
+// part is left out instead, and the question is asked again at once.
+
+import { canonical } from "../../../core/json.ts";
+import { MODEL_PARTS_LEFT_OUT_MAX } from "../../../core/limits.ts";
+import type { ModelRequest, ModelResponse } from "../../../core/messages.ts";
+import type { ModelAnswer, ModelFailure } from "../../../ports/model.ts";
+import type { ShownFile } from "../media.ts";
+import type { Complaint } from "./failures.ts";
+
+export interface LeftOut {
+  /** Reasoning of earlier answers, and the ids of what followed it. */
+  readonly reasoning: boolean;
+  /** The answer's schema: the system prompt says it in words. */
+  readonly schema: boolean;
+  /** Streaming: organisations that OpenAI hasn't verified may not, with some models. */
+  readonly stream: boolean;
+  /** The wish for the usage at a stream's end: not every server knows it. */
+  readonly streamOptions: boolean;
+  /** Files, with the reason that the provider gave. */
+  readonly files: ReadonlyMap<ShownFile, string>;
+}
+export const NOTHING_LEFT_OUT: LeftOut = {
+  reasoning: false,
+  schema: false,
+  stream: false,
+  streamOptions: false,
+  files: new Map(),
+};
+
+/** What stands in a request that could be left out. */
+export interface Draft {
+  readonly reasoning: boolean;
+  readonly schema: boolean;
+  readonly stream: boolean;
+  readonly streamOptions: boolean;
+  /** By their places, in the words of the provider's errors: `input[0].content[1]`. */
+  readonly files: ReadonlyMap<string, ShownFile>;
+}
+
+export type Asked =
+  | { readonly ok: true; readonly response: ModelResponse }
+  | { readonly ok: false; readonly failure: ModelFailure; readonly complaint: Complaint | null };
+
+/** Asks until the provider takes it, or has nothing more against it that can be left out. `learn` hears what was left out of a request that was taken. */
+export async function askLegally<D extends Draft>(
+  known: Partial<LeftOut>,
+  draftOf: (leftOut: LeftOut) => D,
+  ask: (draft: D) => Promise<Asked>,
+  learn: (leftOut: LeftOut) => void,
+): Promise<ModelAnswer> {
+  let leftOut: LeftOut = { ...NOTHING_LEFT_OUT, ...known };
+  for (let parts = 0; ; parts++) {
+    const draft = draftOf(leftOut);
+    const asked = await ask(draft);
+    if (asked.ok) {
+      learn(leftOut);
+      return { ok: true, response: asked.response };
+    }
+    const { complaint } = asked;
+    const less = complaint === null || parts >= MODEL_PARTS_LEFT_OUT_MAX ? null : without(complaint, draft, leftOut);
+    if (less === null) return { ok: false, failure: asked.failure };
+    leftOut = less;
+  }
+}
+
+/** What an account or a server turned out not to take. Reasoning and files aren't among it: their refusal is about one conversation. */
+export interface Learned {
+  for(request: ModelRequest): Partial<LeftOut>;
+  from(request: ModelRequest, leftOut: LeftOut): void;
+}
+
+export function createLearned(): Learned {
+  let known: Partial<LeftOut> = {};
+  const schemas = new Set<string>();
+  const schemaOf = ({ outputSchema }: ModelRequest): string => canonical(outputSchema ?? null);
+  return {
+    for: (request) => ({ ...known, ...(schemas.has(schemaOf(request)) ? { schema: true } : {}) }),
+    from: (request, { stream, streamOptions, schema }) => {
+      known = { ...known, ...(stream ? { stream } : {}), ...(streamOptions ? { streamOptions } : {}) };
+      if (schema) schemas.add(schemaOf(request));
+    },
+  };
+}
+
+/** Null: nothing in the request explains the complaint. */
+function without(complaint: Complaint, draft: Draft, leftOut: LeftOut): LeftOut | null {
+  const { code, param, words } = complaint;
+  const { status = 400 } = complaint;
+  if (status === 401 || status === 429 || (status >= 500 && !/support|mmproj/i.test(words))) return null; // an outage is no refusal
+  const about = (pattern: RegExp): boolean => pattern.test(`${code} ${param} ${words}`);
+  if (draft.streamOptions && about(/stream_options|include_usage/)) return { ...leftOut, streamOptions: true };
+  if (draft.stream && (param === "stream" || about(/\bto stream\b|stream(ing)? .{0,40}not (support|allow)/i)))
+    return { ...leftOut, stream: true };
+  if (draft.reasoning && about(REASONING)) return { ...leftOut, reasoning: true };
+  if (draft.schema && about(SCHEMA) && !about(/\bfunction\b|tools\b/i)) return { ...leftOut, schema: true };
+  if (draft.files.size === 0 || !(status === 413 || about(FILES))) return null;
+  return { ...leftOut, files: new Map([...leftOut.files, ...refusedFiles(complaint, draft)]) };
+}
+
+/** The file that is named by its place; all of them, where the provider only speaks of some. */
+function refusedFiles({ param, words }: Complaint, draft: Draft): (readonly [ShownFile, string])[] {
+  const reason = `the provider refused it: ${words}`;
+  const place = /\b(input|messages)\[\d+\]\.(content|output)\[\d+\]/.exec(`${param} ${words}`)?.[0];
+  const named = place === undefined ? undefined : draft.files.get(place);
+  return (named === undefined ? [...draft.files.values()] : [named]).map((file) => [file, reason] as const);
+}
+
+const REASONING =
+  /encrypted[_ ]content|\breasoning(_content)?\b.{0,60}\b(item|input|message|field|block)|\brs_|\bItem with id|Duplicate item/i;
+const SCHEMA = /response_format|text\.format|json_schema|structured output|grammar|guided|schema/i;
+const FILES =
+  /image|vision|multi-?modal|mmproj|\bpdf\b|input_file|file_data|content (part|type)|unsupported.{0,20}(file|media)/i;

@@ -1,0 +1,72 @@
+// OpenAI's Responses API. Streamed, since a long answer's connection would time out otherwise; nothing is kept at the provider, unless a role asks for
+// answers in the background, which another worker can fetch (background.ts).
+import type OpenAI from "openai";
+import { MODEL_SILENCE_MS, MODEL_TIMEOUT_MS } from "../../../core/limits.ts";
+import type { ModelResponse } from "../../../core/messages.ts";
+import type { AskContext, Delta, Model, ModelAnswer } from "../../../ports/model.ts";
+import { askInBackground, fetchAccepted } from "./background.ts";
+import { createClient, type OpenAiSettings } from "./client.ts";
+import { complaintOf, failure, failureOf, stopped } from "./failures.ts";
+import { mediaLimits, readFiles } from "./files.ts";
+import { type Asked, askLegally, createLearned } from "./leave-out.ts";
+import { createWatch, type Line, NOBODY } from "./line.ts";
+import { isBackground } from "./options.ts";
+import { gather, isWanted, readResponse, responseOf } from "./responses-answer.ts";
+import { type ResponsesDraft, responsesDraft } from "./responses-request.ts";
+import { createSilence, type Silence } from "./silence.ts";
+import { eventsOf, isEventStream, readJson } from "./wire.ts";
+
+export function createOpenAiResponses(settings: OpenAiSettings, client = createClient(settings)): Model {
+  const learned = createLearned();
+
+  return {
+    reattaches: ({ options }) => isBackground(options),
+    ask: async (request, signal, context = NOBODY): Promise<ModelAnswer> => {
+      if (context.reattach !== undefined && isBackground(request.options))
+        return await fetchAccepted({ client, settings, signal }, context.reattach, "begunElsewhere");
+      const read = await readFiles(request.messages, mediaLimits(settings.model, true), signal, context);
+      if (!read.ok) return read;
+      const question = { settings, request, messages: read.messages, watched: context.onDelta !== undefined };
+      return await askLegally(
+        learned.for(request),
+        (leftOut) => responsesDraft(question, leftOut),
+        (draft) => askOnce({ client, settings, signal }, draft, context),
+        (leftOut) => learned.from(request, leftOut),
+      );
+    },
+  };
+}
+
+/** One request. A watcher who saw part of an answer that failed is told that it is void. */
+async function askOnce(line: Line, draft: ResponsesDraft, context: AskContext): Promise<Asked> {
+  if (draft.background) return await askInBackground(line, draft, context);
+  const { settings, signal } = line;
+  const { silenceMs = MODEL_SILENCE_MS } = settings;
+  const watch = createWatch(context.onDelta);
+  const silence = createSilence(signal, draft.stream ? silenceMs : MODEL_TIMEOUT_MS);
+  try {
+    return { ok: true, response: await answer(line.client, draft, silence, { settings, show: watch.show }) };
+  } catch (thrown) {
+    watch.void();
+    if (signal.aborted) return { ok: false, failure: stopped(), complaint: null };
+    if (!silence.isOver()) return { ok: false, failure: failureOf(thrown, settings), complaint: complaintOf(thrown) };
+    const words = `The provider sent nothing for ${silenceMs / 1000} s.`;
+    return { ok: false, failure: failure("model.unavailable", words, true), complaint: null };
+  } finally {
+    silence.end();
+  }
+}
+
+async function answer(
+  client: OpenAI,
+  { body }: ResponsesDraft,
+  silence: Silence,
+  { settings, show }: { readonly settings: OpenAiSettings; readonly show: (delta: Delta) => void },
+): Promise<ModelResponse> {
+  const response = await client.post("/responses", { body, signal: silence.signal }).asResponse();
+  silence.broken();
+  const wire = isEventStream(response)
+    ? await gather(eventsOf(response, silence.broken, isWanted), show, async () => {})
+    : readResponse(await readJson(response));
+  return responseOf(wire, { model: settings.model, stored: false });
+}

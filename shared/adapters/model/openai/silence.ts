@@ -1,0 +1,32 @@
+// How long a provider may say nothing before it is given up.
+
+export interface Silence {
+  /** Aborts when the silence was too long, or when the outer signal does. */
+  readonly signal: AbortSignal;
+  /** Something came. */
+  broken(): void;
+  /** It was too long. */
+  isOver(): boolean;
+  end(): void;
+}
+
+export function createSilence(outer: AbortSignal, ms: number): Silence {
+  const controller = new AbortController();
+  let over = false;
+  const timer = setTimeout(() => {
+    over = true;
+    controller.abort();
+  }, ms);
+  const stop = (): void => controller.abort();
+  if (outer.aborted) stop();
+  else outer.addEventListener("abort", stop, { once: true });
+  return {
+    signal: controller.signal,
+    broken: () => void timer.refresh(),
+    isOver: () => over,
+    end: () => {
+      clearTimeout(timer);
+      outer.removeEventListener("abort", stop);
+    },
+  };
+}
