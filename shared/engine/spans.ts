@@ -8,6 +8,7 @@ import type { ToolContext, ToolDefinition } from "../ports/agents.ts";
 import type { ModelFailure } from "../ports/model.ts";
 import type { Hint } from "../ports/queue.ts";
 import type { TraceStore } from "../ports/store.ts";
+import type { Worked } from "./deps.ts";
 import {
   type Attributes,
   activeTraceparent,
@@ -75,10 +76,12 @@ export async function traceWork<T extends string>(traces: TraceStore, hint: Hint
       work: own,
     }),
     () => work(),
-    (worked) => ({ attributes: { "toren.outcome": worked } }),
+    (worked) => ({ attributes: { "toren.outcome": worked }, forget: NOTHING_DONE.has(worked) }),
     thrownAs,
   );
 }
+/** Two messages about one stream that came at once: the look before found it free for both. */
+const NOTHING_DONE: ReadonlySet<string> = new Set<Worked>(["leased", "terminal", "missing", "unserved"]);
 
 /** Pure: where in the run's trace the work stands. A run that nobody traced at its start goes on in the trace that its message came with. */
 export function placeOf(

@@ -1,5 +1,5 @@
 -- What a worker's spans need to know before it works on a stream: asked only where somebody traces. A look, not a lease: the answer may be old by the time
--- the stream is taken, and then a span is missing or too many.
+-- the stream is taken; what is decided by it is where a span hangs, never what is done.
 -- Locks: none.
 -- $1 run uuid  $2 stream text
 -- Returns one row, or none: no such stream. `at_rest`: it has ended, or somebody else is at work on it: this worker will leave it alone.

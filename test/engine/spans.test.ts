@@ -1,0 +1,405 @@
+// What spans say and what they never say; that nothing is made where nobody listens, and that work goes on whatever becomes of its spans.
+import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from "@jest/globals";
+import { context, type Tracer, trace } from "@opentelemetry/api";
+import { type ReadableSpan, type SpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
+import { createScriptedModel } from "../../shared/adapters/model/script.ts";
+import { TorenError } from "../../shared/core/errors.ts";
+import type { Json } from "../../shared/core/json.ts";
+import { SPANS_FLUSH_MAX_MS } from "../../shared/core/limits.ts";
+import { nudge } from "../../shared/engine/hints.ts";
+import { traceModelCall, traceWork } from "../../shared/engine/spans.ts";
+import { startRun } from "../../shared/engine/start-run.ts";
+import { flushSpans, sdkProblem, traceFields } from "../../shared/engine/telemetry.ts";
+import type { Outgoing } from "../../shared/ports/queue.ts";
+import { role, tool } from "../support/agents.ts";
+import { recordingLog } from "../support/log.ts";
+import { named, registerSdk, type Sdk, traceOf } from "../support/spans.ts";
+import { AGENT, type EngineTest, engineTest } from "./support.ts";
+import { CREW, CREW_MAIN, crewModel, ended, pumpOf } from "./traced.ts";
+
+let t: EngineTest;
+let sdk: Sdk | null = null;
+const listen = (more: Parameters<typeof registerSdk>[0] = {}): Sdk => {
+  sdk = registerSdk(more);
+  return sdk;
+};
+beforeAll(async () => {
+  t = await engineTest();
+});
+afterAll(() => t.close());
+afterEach(async () => {
+  sdk?.close();
+  sdk = null;
+  jest.restoreAllMocks();
+  await t.reset();
+});
+
+const MAIN = { kind: "role", role: "main" } as const;
+const HINT = { agent: AGENT, runId: "00000000-0000-4000-8000-000000000001", taskId: "w0t0" } as const;
+const TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+const traces = (traceContext: string | null = TRACE) => ({
+  of: async () => ({ traceContext, role: "main", atRest: false }),
+});
+const noUsage = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0, reasoning: 0 };
+
+describe("what spans say", () => {
+  test("a task with a model call and a tool call, in the words of the GenAI conventions and in ours", async () => {
+    const { spans } = listen();
+    const usage = { input: 100, cacheRead: 30, cacheWrite: 20, output: 40, reasoning: 10 };
+    const model = createScriptedModel(({ messages }) =>
+      messages.length === 1
+        ? { tools: [{ name: "look", args: {}, id: "call-1" }] }
+        : {
+            response: {
+              content: [{ type: "text", text: "done" }],
+              stopReason: "end",
+              usage,
+              servedBy: "script-2026-01-01",
+            },
+          },
+    );
+    const roles = [role("main", { tools: [tool("look", () => "found", { effects: "external" })] })];
+    const stack = t.stack(roles, MAIN, { model });
+    const pump = pumpOf(stack);
+    const runId = await stack.start(AGENT, "x");
+    await ended(stack, pump, runId);
+    const ids = { "toren.agent": AGENT, "toren.run_id": runId };
+    const ofTask = { ...ids, "toren.task_id": "w0t0" };
+    const said = (name: string) => named(spans(), name).map((s) => s.attributes);
+    expect(said("toren.run")).toEqual([{ ...ids, "toren.process": "main" }]);
+    expect(said("toren.tick")).toEqual([
+      { ...ids, "toren.outcome": "parked" },
+      { ...ids, "toren.outcome": "ended" },
+    ]);
+    expect(said("toren.task")).toEqual([
+      { ...ofTask, "gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "main", "toren.outcome": "ended" },
+    ]);
+    expect(said("toren.tool")).toEqual([
+      {
+        ...ofTask,
+        "toren.attempt": 1,
+        "toren.effects": "external",
+        "toren.outcome": "completed",
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": "look",
+        "gen_ai.tool.type": "function",
+        "gen_ai.tool.call.id": expect.stringContaining("call-1"),
+      },
+    ]);
+    const [, last] = said("toren.llm");
+    const [recorded] = (await t.payloads(runId, "LlmCallCompleted")).slice(-1) as { cost: { usd: number } }[];
+    expect(last).toEqual({
+      ...ofTask,
+      "toren.step_id": "s1",
+      "toren.attempt": 1,
+      "toren.purpose": "step",
+      "toren.outcome": "answered",
+      "toren.cost_usd": recorded?.cost.usd,
+      "toren.cost_simulated": true,
+      "gen_ai.operation.name": "chat",
+      "gen_ai.provider.name": "mock",
+      "gen_ai.request.model": "script",
+      "gen_ai.request.max_tokens": 1000,
+      "gen_ai.response.model": "script-2026-01-01",
+      "gen_ai.response.finish_reasons": ["end"],
+      "gen_ai.usage.input_tokens": 150, // cached ones included, as the conventions have it
+      "gen_ai.usage.output_tokens": 40,
+      "gen_ai.usage.cache_read.input_tokens": 30,
+      "gen_ai.usage.cache_creation.input_tokens": 20,
+      "gen_ai.usage.reasoning.output_tokens": 10,
+    });
+  });
+
+  test("each try of a model call and of a tool call has a span; a failed one says its error's code", async () => {
+    const { spans } = listen();
+    let tries = 0;
+    const model = createScriptedModel(({ messages }, n) => {
+      if (n === 0) return { status: 529 };
+      return messages.length === 1 ? { tools: [{ name: "shaky", args: {} }] } : "done";
+    });
+    const shaky = tool(
+      "shaky",
+      () => {
+        if (++tries === 1) throw new Error("a SECRET that the outside world said");
+        if (tries === 2) return 10n;
+        return "never";
+      },
+      { retry: { attempts: 3, backoffMs: 1 } },
+    );
+    const stack = t.stack([role("main", { tools: [shaky] })], MAIN, { model });
+    const pump = pumpOf(stack);
+    await ended(stack, pump, await stack.start(AGENT, "x"));
+    const said = (name: string) =>
+      named(spans(), name).map((s) => [s.attributes["toren.attempt"], s.attributes["error.type"], s.status]);
+    const failed = { code: 2 };
+    expect(said("toren.llm")).toEqual([
+      [1, "model.unavailable", failed],
+      [2, undefined, { code: 0 }],
+      [1, undefined, { code: 0 }],
+    ]);
+    expect(said("toren.tool")).toEqual([
+      [1, "exception", failed],
+      [2, "bad_result", failed], // not tried again: it would only repeat the effect
+    ]);
+    expect(spans().flatMap((span) => span.events)).toEqual([]);
+  });
+
+  test("Bedrock goes by the name that the conventions have for it; an unknown price is left out, never zero", async () => {
+    const { spans } = listen();
+    const request = { model: "bedrock/eu.anthropic.x", system: "", tools: [], messages: [], maxTokens: 5, options: {} };
+    const about = { stepId: "s0", purpose: "summary", attempt: 2, rates: null, reattached: true } as const;
+    const response = { stopReason: "end", usage: noUsage } as const;
+    await traceModelCall(request, about, async () => ({ type: "answered", response }));
+    await traceModelCall(request, undefined, async () => ({ type: "interrupted" }));
+    const [first, second] = spans().map((span) => span.attributes);
+    expect(first).toMatchObject({
+      "gen_ai.provider.name": "aws.bedrock",
+      "gen_ai.request.model": "eu.anthropic.x",
+      "toren.purpose": "summary",
+      "toren.attempt": 2,
+      "toren.reattached": true,
+    });
+    expect(Object.keys(first ?? {})).not.toContain("toren.cost_usd");
+    expect(second).toMatchObject({ "toren.outcome": "interrupted" });
+  });
+
+  test("work that throws ends its span with the error's code, and is thrown on", async () => {
+    const { spans } = listen();
+    const away = new TorenError("database.unavailable", "SECRET host");
+    const work = traceWork(traces(), HINT, () => Promise.reject(away));
+    await expect(work).rejects.toBe(away);
+    await expect(traceWork(traces(), HINT, () => Promise.reject("what?"))).rejects.toBe("what?");
+    expect(spans().map((s) => s.attributes["error.type"])).toEqual(["database.unavailable", "bug"]);
+    expect(JSON.stringify(spans().map((s) => [s.attributes, s.status, s.events]))).not.toContain("SECRET");
+  });
+
+  test("no prompt, input, answer, argument, result, error text or secret is in any span, log line or message", async () => {
+    const { spans } = listen();
+    const say = (what: string): string => `PRIVATE-${what}`;
+    const look = tool("look", (args) => {
+      if ((args as { fail?: boolean }).fail) throw new Error(say("thrown"));
+      return { found: say("result") };
+    });
+    const model = createScriptedModel(({ messages }, n) => {
+      if (n === 0) return { status: 429 };
+      const answers = messages.filter((m) => m.role === "assistant").length;
+      if (answers === 2) return say("answer");
+      const args: Json = { q: say("argument"), fail: answers === 1 };
+      return { tools: [{ name: "look", args }], text: say("thought") };
+    });
+    const roles = [role("main", { tools: [look], system: say("system") })];
+    const stack = t.stack(roles, MAIN, { model });
+    const log = recordingLog();
+    const sent: Outgoing[] = [];
+    const { queue } = stack.deps;
+    const deps = {
+      ...stack.deps,
+      queue: {
+        ...queue,
+        send: async (messages: readonly Outgoing[]) => {
+          sent.push(...messages);
+          await queue.send(messages);
+        },
+      },
+    };
+    const pump = pumpOf({ ...stack, deps }, log);
+    const started = await startRun(deps, { agent: AGENT, input: { ask: say("input") } });
+    if (started.type !== "started") throw new Error("not started");
+    await ended(stack, pump, started.runId);
+    expect((await stack.deps.store.runs.get(AGENT, started.runId))?.output).toBe(say("answer"));
+    const all = spans().map(({ name, attributes, events, status, links }) => ({
+      name,
+      attributes,
+      events,
+      status,
+      links,
+    }));
+    expect(all.length).toBeGreaterThan(8);
+    expect(JSON.stringify([all, log.entries, sent])).not.toContain("PRIVATE");
+    // The fields are a closed list: a new one is looked at before it is let in.
+    expect([...new Set(all.flatMap((span) => Object.keys(span.attributes)))].sort()).toEqual([
+      "error.type",
+      "gen_ai.agent.name",
+      "gen_ai.operation.name",
+      "gen_ai.provider.name",
+      "gen_ai.request.max_tokens",
+      "gen_ai.request.model",
+      "gen_ai.response.finish_reasons",
+      "gen_ai.tool.call.id",
+      "gen_ai.tool.name",
+      "gen_ai.tool.type",
+      "gen_ai.usage.cache_creation.input_tokens",
+      "gen_ai.usage.cache_read.input_tokens",
+      "gen_ai.usage.input_tokens",
+      "gen_ai.usage.output_tokens",
+      "gen_ai.usage.reasoning.output_tokens",
+      "toren.agent",
+      "toren.attempt",
+      "toren.cost_simulated",
+      "toren.cost_usd",
+      "toren.effects",
+      "toren.outcome",
+      "toren.process",
+      "toren.purpose",
+      "toren.run_id",
+      "toren.step_id",
+      "toren.task_id",
+    ]);
+  });
+
+  test("within a tool and a model call their span is active: what they call is traced below it", async () => {
+    const { spans } = listen();
+    const seen: Record<string, string | undefined> = {};
+    const here = () => trace.getActiveSpan()?.spanContext().spanId;
+    const look = tool("look", () => {
+      seen.tool = here();
+      return "found";
+    });
+    const model = createScriptedModel(({ messages }) => {
+      seen.llm = here();
+      return messages.length === 1 ? { tools: [{ name: "look", args: {} }] } : "done";
+    });
+    const stack = t.stack([role("main", { tools: [look] })], MAIN, { model });
+    const pump = pumpOf(stack);
+    await ended(stack, pump, await stack.start(AGENT, "x"));
+    const last = (name: string) => named(spans(), name).at(-1)?.spanContext().spanId;
+    expect(seen).toEqual({ tool: last("toren.tool"), llm: last("toren.llm") });
+  });
+
+  test("a log line within a run's work gets its span's ids; one about another run, or none, gets nothing", async () => {
+    listen();
+    let inside: unknown[] = [];
+    await traceWork(traces(), HINT, async () => {
+      inside = [traceFields(HINT.runId), traceFields("another"), traceFields(undefined)];
+      return "ended";
+    });
+    const span = sdk?.spans()[0] as ReadableSpan;
+    expect(inside).toEqual([{ traceId: traceOf(span), spanId: span.spanContext().spanId }, null, null]);
+    expect(traceFields(HINT.runId)).toBeNull();
+  });
+});
+
+describe("where nobody listens", () => {
+  test("no tracer is asked for, no context is made, nothing is read for it, and no message carries anything", async () => {
+    const made = [jest.spyOn(context, "with"), jest.spyOn(trace, "setSpan"), jest.spyOn(trace, "getTracer")];
+    const stack = t.stack(CREW, CREW_MAIN, { model: crewModel() });
+    const read = jest.spyOn(stack.deps.store.traces, "of");
+    const bodies: object[] = [];
+    const { queue } = stack.deps;
+    const deps = {
+      ...stack.deps,
+      queue: {
+        ...queue,
+        send: async (messages: readonly Outgoing[]) => {
+          bodies.push(...messages.map((m) => m.hint));
+          await queue.send(messages);
+        },
+      },
+    };
+    const pump = pumpOf({ ...stack, deps });
+    const started = await startRun(deps, { agent: AGENT, input: "x" });
+    if (started.type !== "started") throw new Error("not started");
+    await ended(stack, pump, started.runId);
+    for (const spy of [...made, read]) expect(spy).not.toHaveBeenCalled();
+    expect(bodies.length).toBeGreaterThan(7);
+    for (const body of bodies) expect(Object.keys(body)).toEqual(["agent", "runId", "taskId"]);
+    expect(await t.sql(`SELECT trace_context FROM agent_${AGENT}.runs`)).toEqual([{ trace_context: null }]);
+    expect(sdkProblem()).toBeNull();
+    expect(traceFields(started.runId)).toBeNull();
+    await flushSpans(stack.deps.sleep);
+  });
+
+  test("the caller's trace is kept for workers where somebody does, and travels in no message", async () => {
+    const stack = t.stack(CREW, CREW_MAIN, { model: crewModel() });
+    await startRun(stack.deps, { agent: AGENT, input: "x", traceparent: TRACE });
+    expect(await t.sql(`SELECT trace_context FROM agent_${AGENT}.runs`)).toEqual([{ trace_context: TRACE }]);
+    const [{ body } = { body: {} }] = await t.sql<{ body: object }>("SELECT body FROM toren_control.queue_messages");
+    expect(Object.keys(body)).not.toContain("traceparent");
+  });
+
+  test("what came with a message is handed on by workers that don't trace", async () => {
+    const sent: Outgoing[] = [];
+    const queue = { send: async (messages: readonly Outgoing[]) => void sent.push(...messages) };
+    await nudge({ queue } as never, [{ ...HINT, traceparent: TRACE }, HINT]);
+    expect(sent.map((m) => m.hint.traceparent)).toEqual([TRACE, undefined]);
+    expect(sent.map((m) => m.dedupeKey)).toEqual(Array(2).fill(sent[0]?.dedupeKey)); // the trace is no part of what a message is
+  });
+});
+
+describe("when something is wrong with the SDK", () => {
+  const throwing = (when: "onStart" | "onEnd"): SpanProcessor => ({
+    onStart: () => {
+      if (when === "onStart") throw new Error("a processor's bug");
+    },
+    onEnd: () => {
+      if (when === "onEnd") throw new Error("a processor's bug");
+    },
+    forceFlush: async () => {},
+    shutdown: async () => {},
+  });
+
+  test.each(["onStart", "onEnd"] as const)("a run completes although a span processor throws in %s", async (when) => {
+    listen({ processors: [throwing(when)] });
+    const stack = t.stack(CREW, CREW_MAIN, { model: crewModel() });
+    const pump = pumpOf(stack);
+    const runId = await stack.start(AGENT, "x");
+    await ended(stack, pump, runId);
+    expect(await stack.deps.store.runs.get(AGENT, runId)).toMatchObject({ status: "completed", output: "done" });
+    expect(stack.deps.keeper.size).toBe(0);
+  });
+
+  test("where the trace can't be read, the work is done all the same, without a span of its own", async () => {
+    const { spans } = listen();
+    const broken = { of: () => Promise.reject(new TorenError("database.unavailable", "away")) };
+    const inside = await traceWork(broken, { ...HINT, traceparent: TRACE }, async () => {
+      return trace.getActiveSpan()?.spanContext().spanId ?? "none";
+    });
+    expect(inside).toBe(TRACE.split("-")[2]);
+    expect(spans()).toEqual([]);
+  });
+
+  test("an SDK of an older API is named; so is one without a context manager", () => {
+    const API = Symbol.for("opentelemetry.js.api.1");
+    const globals = globalThis as { [API]?: unknown };
+    try {
+      globals[API] = { version: "1.9.0", trace: { getTracer: () => ({}) as Tracer } };
+      expect(sdkProblem()).toMatch(/@opentelemetry\/api 1\.9\.0, which is older/);
+    } finally {
+      delete globals[API];
+    }
+    trace.setGlobalTracerProvider(new TracerProvider());
+    expect(sdkProblem()).toMatch(/no context manager/);
+    trace.disable();
+    listen();
+    expect(sdkProblem()).toBeNull();
+  });
+
+  test("I11: what a batch holds is sent before a process may freeze; a collector that doesn't answer is waited for a while", async () => {
+    let flushes = 0;
+    let answer = async (): Promise<void> => {};
+    const processor: SpanProcessor = {
+      onStart: () => {},
+      onEnd: () => {},
+      shutdown: async () => {},
+      forceFlush: async () => {
+        flushes++;
+        await answer();
+      },
+    };
+    listen({ processors: [processor] });
+    const slept: number[] = [];
+    const sleep = async (ms: number, signal?: AbortSignal): Promise<void> => {
+      slept.push(ms);
+      if (signal !== undefined && flushes === 1)
+        await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+    };
+    await flushSpans(sleep);
+    let late = (): void => {};
+    answer = () => new Promise((resolve) => (late = resolve));
+    await flushSpans(sleep);
+    late();
+    answer = () => Promise.reject(new Error("refused"));
+    await flushSpans(sleep);
+    expect([flushes, slept]).toEqual([3, Array(3).fill(SPANS_FLUSH_MAX_MS)]);
+  });
+});
