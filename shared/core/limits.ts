@@ -176,6 +176,8 @@ export const OPENAI_IMAGE_MAX_BYTES = 20_000_000;
 export const OPENAI_FILES_BASE64_CHARS = 50_000_000;
 /** OpenAI's of images in one request, as it was first; newer models take three times as many. */
 export const OPENAI_FILES_MAX = 500;
+/** OpenAI's chat completions, of calls in one message of the assistant's. */
+export const OPENAI_CALLS_PER_MESSAGE_MAX = 128;
 /** OpenAI refuses to be asked for less of an answer. */
 export const OPENAI_OUTPUT_TOKENS_MIN = 16;
 /** OpenAI's of a tool's description, as it was first; what we add to one stays below. */
