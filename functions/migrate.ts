@@ -1,8 +1,10 @@
 // The deployer on AWS, as a custom resource of CloudFormation: brings the schemas up, makes the functions' database users, registers the agents' code as
 // generations (I7), keeps the first API key. It runs before the functions change, at every deployment and at every rollback of one.
+
 import type { CloudFormationCustomResourceEvent, Context } from "aws-lambda";
 import * as z from "zod";
 import { messageOf, TorenError } from "../shared/core/errors.ts";
+import { MIGRATE_ANSWER_MS, MIGRATE_REASON_MAX_CHARS } from "../shared/core/limits.ts";
 import type { AgentDefinition } from "../shared/ports/agents.ts";
 import type { Deployments } from "../shared/ports/deployments.ts";
 import type { Keys } from "../shared/ports/keys.ts";
@@ -60,11 +62,6 @@ export interface Answer {
   readonly Data?: { readonly Generation: string };
 }
 
-/** CloudFormation takes 4 KiB of an answer. */
-const REASON_MAX_CHARS = 1_500;
-/** Time to answer in, kept from the work. */
-const ANSWER_MS = 15_000;
-
 /** Never rejects: whatever happens, CloudFormation hears of it within the invocation, and not an hour later. */
 export async function answerOf(
   event: CloudFormationCustomResourceEvent,
@@ -78,7 +75,7 @@ export async function answerOf(
   const tooLate = new Promise<never>((_, reject) => {
     const timer = setTimeout(
       () => reject(new Error("The migration didn't end in time. Its transaction was rolled back; deploy again.")),
-      Math.max(0, context.getRemainingTimeInMillis() - ANSWER_MS),
+      Math.max(0, context.getRemainingTimeInMillis() - MIGRATE_ANSWER_MS),
     );
     late.signal.addEventListener("abort", () => clearTimeout(timer));
   });
@@ -86,7 +83,7 @@ export async function answerOf(
     const Data = await Promise.race([work(event.ResourceProperties), tooLate]);
     return { Status: "SUCCESS", PhysicalResourceId, Data };
   } catch (e) {
-    const Reason = messageOf(e).slice(0, REASON_MAX_CHARS);
+    const Reason = messageOf(e).slice(0, MIGRATE_REASON_MAX_CHARS);
     return { Status: "FAILED", PhysicalResourceId, Reason };
   } finally {
     late.abort();

@@ -2,7 +2,7 @@
 // over by others, who count the crash; after enough of them the stream runs alone, and fails in the end.
 import { url as inspectorUrl } from "node:inspector";
 import { Worker } from "node:worker_threads";
-import { LEASE_MS } from "../shared/core/limits.ts";
+import { LEASE_MS, WATCHDOG_NOTE_BYTES } from "../shared/core/limits.ts";
 
 export interface Watchdog {
   /** Notes what is worked on, for the last words; call what it returns when that is done. */
@@ -10,8 +10,6 @@ export interface Watchdog {
   stop(): Promise<void>;
 }
 
-/** Room for the names of what is worked on. */
-const NOTE_BYTES = 2_048;
 /** Turns looked for in a limit's length. */
 const LOOKS_PER_LIMIT = 10;
 
@@ -29,7 +27,7 @@ export function startWatchdog(limitMs = LEASE_MS): Watchdog {
   const lookMs = Math.ceil(limitMs / LOOKS_PER_LIMIT);
   const memory: WatchdogMemory = {
     counters: new Int32Array(new SharedArrayBuffer(8)),
-    note: new Uint8Array(new SharedArrayBuffer(NOTE_BYTES)),
+    note: new Uint8Array(new SharedArrayBuffer(WATCHDOG_NOTE_BYTES)),
     limitMs,
     lookMs,
   };

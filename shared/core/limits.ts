@@ -207,6 +207,16 @@ export const PAUSES_MAX = 10;
 export const SNAPSHOT_EVERY_EVENTS = 50;
 /** A larger state is folded anew each time; a full window of text is a tenth of it. */
 export const SNAPSHOT_MAX_BYTES = 8 * 1024 * 1024;
+/** Starts of the same worker within this time are one: many send long tasks at once. */
+export const LONG_WORKER_SAME_START_MS = 60_000;
+/** What one RunTask may start: ECS' own limit. */
+export const LONG_WORKERS_START_MAX = 10;
+/** CloudFormation takes 4 KiB of an answer. */
+export const MIGRATE_REASON_MAX_CHARS = 1_500;
+/** Time to answer CloudFormation in, kept from the migration's work. */
+export const MIGRATE_ANSWER_MS = 15_000;
+/** Room for the names of what a worker works on, for a watchdog's last words. */
+export const WATCHDOG_NOTE_BYTES = 2_048;
 /** The largest cap in dollars: its billionths are exact in a JavaScript number. */
 export const COST_CAP_MAX_USD = 1_000_000;
 /** A task whose call doesn't fit beside what others have reserved looks again after this time: a usual call has ended by then. */
@@ -344,6 +354,10 @@ export const PULSE_LATE_MS = 15_000;
 export const LONG_TASKS_PER_WORKER = 64;
 /** How often a worker for long tasks looks whether newer code than its own was deployed. */
 export const OUTDATED_EVERY_MS = 30_000;
+/** The guardian leaves a task alone for so long that was sent to a worker for long tasks: one may have to be started first. */
+export const LONG_GRACE_MS = 3 * 60_000;
+/** This long before a deployed function is cut off, steps under way are given up: time to let go of ten streams. */
+export const CUT_OFF_MS = 10_000;
 /** A worker for long tasks that finds nothing for this long ends: starting another takes half a minute. */
 export const LONG_IDLE_MS = 2 * 60_000;
 /** A deployed queue shows a message again this long after its reader must have ended. */
@@ -482,3 +496,4 @@ relation(FILE_IN_ROW_BYTES < FILE_MAX_BYTES, "files in rows are the small ones")
 relation(FLOW_RETRY_MS >= LEASE_MS, "a dead holder's place is free when who waits looks again");
 relation(FLOW_CALL_MS < FLOW_RETRY_MS, "a call is over before its stream looks by itself");
 relation(EVENTS_COMMENT_MS <= EVENTS_WAIT_MAX_MS, "a stream of events is made of long polls");
+relation(CUT_OFF_MS < STEP_RESERVE_MS, "no step begins when it is about to be cut off");

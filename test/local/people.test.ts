@@ -104,6 +104,7 @@ describe("a call that waits for approval", () => {
         args: { to: "ann", cents: 500 },
         requestedAt: expect.any(String),
         expiresAt: null,
+        reason: "approval",
         decided: null,
       },
     ]);

@@ -1,4 +1,4 @@
-// The store's twin for the simulation: in memory, with the statements' semantics, and as fickle as a network makes it.
+// Over 300 lines: one twin of one port. The store for the simulation: in memory, with the statements' semantics, and as fickle as a network makes it.
 import { priceOf } from "../../shared/core/cost.ts";
 import { digestOf } from "../../shared/core/digest.ts";
 import { TorenError } from "../../shared/core/errors.ts";
@@ -298,8 +298,8 @@ function createWatch(connection: Connection): Watch {
           if (!tx.tryLock(streamKey(s.runId, s.streamId))) return [];
           const live = s.status === "running" && (s.leaseUntil ?? 0) > tx.clock();
           tx.update({ ...s, wakeAt: live ? s.leaseUntil : tx.clock() + backOffMs });
-          const { runId, streamId, attempts, soloAttempts } = s;
-          return live ? [] : [{ runId, streamId, attempts, soloAttempts }];
+          const { runId, streamId, role, attempts, soloAttempts } = s;
+          return live ? [] : [{ runId, streamId, role, attempts, soloAttempts }];
         });
       }),
     audit: (agent, after, limit) =>

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { ECSClient } from "@aws-sdk/client-ecs";
 import { messageOf } from "../../core/errors.ts";
-import { LONG_TASKS_PER_WORKER } from "../../core/limits.ts";
+import { LONG_TASKS_PER_WORKER, LONG_WORKER_SAME_START_MS, LONG_WORKERS_START_MAX } from "../../core/limits.ts";
 import type { Log } from "../../ports/log.ts";
 import type { LongWorkers } from "../../ports/runtime.ts";
 
@@ -17,12 +17,8 @@ export interface EcsOptions {
   readonly log: Log;
 }
 
-/** Starts of the same worker within this time are one: many send long tasks at once. */
-const SAME_START_MS = 60_000;
 /** By it workers are known, whoever started them. */
 const STARTED_BY = "toren";
-/** What one RunTask may start. */
-const START_MAX = 10;
 
 export function createEcsWorkers(options: EcsOptions): LongWorkers {
   const { max, log } = options;
@@ -33,7 +29,11 @@ export function createEcsWorkers(options: EcsOptions): LongWorkers {
       loaded ??= load();
       const aws = await loaded;
       const there = await count(aws, options.cluster);
-      const wanted = Math.min(missing(there) - there.starting, max - there.starting - there.running, START_MAX);
+      const wanted = Math.min(
+        missing(there) - there.starting,
+        max - there.starting - there.running,
+        LONG_WORKERS_START_MAX,
+      );
       if (wanted > 0) await run(aws, options, wanted, there);
     } catch (e) {
       log.error("no worker for long tasks", { error: messageOf(e) });
@@ -89,7 +89,7 @@ async function run({ sdk, client }: Ecs, options: EcsOptions, workers: number, t
 
 /** RunTask with a token that it has seen answers with the tasks of then. */
 function tokenOf(taskDefinition: string, workers: number, { running, starting }: There): string {
-  const minute = Math.floor(Date.now() / SAME_START_MS);
+  const minute = Math.floor(Date.now() / LONG_WORKER_SAME_START_MS);
   const text = JSON.stringify([taskDefinition, workers, running, starting, minute]);
   return createHash("sha256").update(text).digest("hex").slice(0, 64);
 }
