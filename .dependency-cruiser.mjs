@@ -146,8 +146,8 @@ export default {
     layer(
       "cdk-imports-names-and-numbers",
       "cdk",
-      ["shared/core/", "shared/ports/", "cdk/"],
-      "The stack needs the queues' names and the limits. Code is deployed as bundles, never imported.",
+      ["shared/core/", "shared/ports/", "shared/authoring/", "local/load/", "cdk/"],
+      "The stack needs the queues' names, the limits, and what agent.yaml says; its build reads agents as a laptop does, so that their code hashes alike. Other code is deployed as bundles, never imported.",
     ),
     layer(
       "agents-import-the-package",
@@ -212,7 +212,11 @@ export default {
       from: {
         orphan: true,
         path: SHIPPED,
-        pathNot: ["^local/toren\\.mjs$", "^agents/[^/]+/(tools|workflows/[^/]+)\\.ts$"],
+        pathNot: [
+          "^local/toren\\.mjs$",
+          "^cdk/(worker-boot|unbuilt/index)\\.mjs$",
+          "^agents/[^/]+/(tools|workflows/[^/]+)\\.ts$",
+        ],
       },
       to: {},
     },

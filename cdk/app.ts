@@ -1,12 +1,30 @@
-// `npx cdk synth` reads this file natively. The stack holds the queues so far; functions, database and network come with the deployment.
+// `npx cdk deploy` reads this file natively: agents/ as one stack. Options are given as context (`-c profile=production`); an app of your own gives them to
+// the construct (cdk/toren.ts).
 import { App, Stack } from "aws-cdk-lib";
-import { Queues } from "./queues.ts";
+import { optionsOf } from "./options.ts";
+import { StackProblem } from "./problem.ts";
+import { Toren } from "./toren.ts";
 
-/** The stack as it is deployed; tests pass an app of their own. */
-export function torenStack(app: App): Stack {
-  const stack = new Stack(app, "Toren", { description: "Toren: a durable runtime for AI agents" });
-  new Queues(stack, "Queues");
+/** The stack as it is deployed; tests pass an app of their own. @throws StackProblem */
+export function torenStack(app: App, region: string | null = process.env.CDK_DEFAULT_REGION || null): Stack {
+  const stack = new Stack(app, "Toren", {
+    description: "Toren: a durable runtime for AI agents",
+    ...(region === null ? {} : { env: { region } }),
+  });
+  new Toren(
+    stack,
+    "Toren",
+    optionsOf((name) => app.node.tryGetContext(name)),
+  );
   return stack;
 }
 
-if (import.meta.main) torenStack(new App());
+if (import.meta.main) {
+  try {
+    torenStack(new App());
+  } catch (e) {
+    if (!(e instanceof StackProblem)) throw e;
+    console.error(e.message);
+    process.exitCode = 1;
+  }
+}

@@ -5,6 +5,7 @@ import { checkOptions } from "../../shared/adapters/model/models.ts";
 import { type AgentFile, parseAgentYaml } from "../../shared/authoring/agent-yaml.ts";
 import { defineAgent, type LoadedModule } from "../../shared/authoring/define-agent.ts";
 import type { LoadProblem } from "../../shared/authoring/problem.ts";
+import { schemaProblem } from "../../shared/core/task/output.ts";
 import { decodeUnicode } from "../../shared/core/text-files.ts";
 import type { AgentDefinition } from "../../shared/ports/agents.ts";
 import { bundleModules, displayPath } from "./bundle.ts";
@@ -97,6 +98,7 @@ export async function loadAgent(agentFolder: string, options: LoadOptions): Prom
     env: options.env,
     code: portable,
     torenVersion: await torenVersion(),
+    schemaProblem,
   });
   return defined.ok
     ? { name, inputs, agent: defined.agent, problems: [] }
@@ -164,7 +166,8 @@ async function loadCode(folder: string, agent: string, cacheFolder: string): Pro
 
 const TOOLS = "tools.ts";
 
-async function moduleFiles(folder: string): Promise<string[]> {
+/** An agent's modules, from its folder, in the order in which they make its code's hash. */
+export async function moduleFiles(folder: string): Promise<string[]> {
   const names = await readdir(folder).catch((): string[] => []);
   const workflows = await readdir(join(folder, "workflows")).catch((): string[] => []);
   const processes = workflows.filter((name) => name.endsWith(".ts") && !/\.(?:test|d)\.ts$/.test(name)).sort();
@@ -186,7 +189,8 @@ async function loadedModule(path: string, exports: Readonly<Record<string, unkno
 const promptPaths = (yaml: AgentFile): string[] =>
   (yaml.config?.roles ?? []).flatMap(({ system }) => ("file" in system ? [system.file] : []));
 
-async function readPrompts(yaml: AgentFile, folder: string): Promise<Map<string, string>> {
+/** Prompt files by the path that agent.yaml gives; what can't be read is missing. */
+export async function readPrompts(yaml: AgentFile, folder: string): Promise<Map<string, string>> {
   const prompts = new Map<string, string>();
   const home = await realpath(folder);
   for (const path of promptPaths(yaml)) {
@@ -199,7 +203,8 @@ async function readPrompts(yaml: AgentFile, folder: string): Promise<Map<string,
 }
 
 let version: Promise<string> | undefined;
-function torenVersion(): Promise<string> {
+/** Of package.json: part of the code's hash. */
+export function torenVersion(): Promise<string> {
   version ??= readFile(new URL("../../package.json", import.meta.url), "utf8").then((text) =>
     String((JSON.parse(text) as { version: unknown }).version),
   );

@@ -2,11 +2,9 @@
 
 import { suggestion } from "../core/closest.ts";
 import { hash } from "../core/digest.ts";
-import { messageOf } from "../core/errors.ts";
 import { canonical, type Json, toJson, utf8Bytes } from "../core/json.ts";
 import { MAX_STEPS_DEFAULT, MAX_TOKENS_DEFAULT, SYSTEM_PROMPT_MAX_BYTES } from "../core/limits.ts";
 import type { ModelSettings } from "../core/model-settings.ts";
-import { outputCheck } from "../core/task/output.ts";
 import type { AgentDefinition, ProcessDefinition, RoleDefinition, ToolDefinition } from "../ports/agents.ts";
 import { type AgentConfig, MAIN_PROCESS, type ModelYaml, NAME, NAME_RULE, type RoleConfig } from "./agent-schema.ts";
 import type { AgentFile } from "./agent-yaml.ts";
@@ -38,6 +36,8 @@ export interface AgentParts {
   /** The modules' code without comments and places, so that equal code hashes alike everywhere. */
   readonly code: string;
   readonly torenVersion: string;
+  /** What is wrong with an outputSchema; left out: it was looked at before, as a bundle's build does. The validator is a third of a small bundle. */
+  schemaProblem?(schema: Json): string | null;
 }
 
 export type DefinedAgent =
@@ -57,7 +57,7 @@ export function defineAgent(parts: AgentParts): DefinedAgent {
   const inYaml = (path: YamlPath, message: string): void => complain(yaml.file, yaml.lineOf(path), message);
 
   const tools = toolsOf(parts.tools, complain);
-  const roles = new Map(config.roles.map((role) => [role.name, defineRole(role, tools, parts.prompts, inYaml)]));
+  const roles = new Map(config.roles.map((role) => [role.name, defineRole(role, tools, parts, inYaml)]));
   const processes = processesOf(config, parts.workflows, complain, inYaml);
   const env = envOf(config, parts.env, inYaml);
   if (problems.length > 0) return { ok: false, problems };
@@ -105,13 +105,13 @@ function toolsOf(module: LoadedModule | null, complain: Complain): ReadonlyMap<s
 function defineRole(
   config: RoleConfig,
   tools: ReadonlyMap<string, ToolDefinition>,
-  prompts: ReadonlyMap<string, string>,
+  { prompts, schemaProblem }: Pick<AgentParts, "prompts" | "schemaProblem">,
   complain: (path: YamlPath, message: string) => void,
 ): RoleDefinition {
   const { name, outputSchema } = config;
   const at = (key: string): YamlPath => [...config.path, key];
   if (outputSchema !== undefined) {
-    const problem = schemaProblem(outputSchema);
+    const problem = schemaProblem?.(outputSchema) ?? null;
     if (problem !== null)
       complain(at("outputSchema"), `outputSchema of role "${name}" is no JSON Schema (draft 2020-12): ${problem}`);
   }
@@ -129,6 +129,7 @@ function defineRole(
     outputSchema: outputSchema ?? null,
     onUnknownOutcome: config.onUnknownOutcome ?? "retry",
     approvalTimeoutMs: config.approvalTimeout ?? null,
+    ...(config.isolate === true ? { lane: "solo" } : config.runtime === "long" ? { lane: "long" } : {}),
   };
 }
 
@@ -192,15 +193,6 @@ function roleTools(
     else return [tool];
     return [];
   });
-}
-
-function schemaProblem(schema: Json): string | null {
-  try {
-    outputCheck(schema);
-    return null;
-  } catch (thrown) {
-    return messageOf(thrown);
-  }
 }
 
 function processesOf(

@@ -1,5 +1,6 @@
 // defineTool: what an author writes about a tool, checked when it is written, not when a model first calls it.
 import * as z from "zod";
+import { $ZodAsyncError } from "zod/v4/core"; // z.core as a value would bring all of zod into a bundle, its languages too
 import { messageOf, TorenError } from "../core/errors.ts";
 import { type Effects, effects, type Idempotency, idempotency } from "../core/events.ts";
 import { describeIssues, issueWords } from "../core/issue-words.ts";
@@ -123,7 +124,7 @@ function parserOf(input: z.ZodObject): ToolDefinition["parse"] {
         : { ok: false, message: describeIssues(parsed.error.issues, "the arguments") };
     } catch (thrown) {
       // A transform or check of the author's that threw, or is asynchronous, which zod says by throwing.
-      const asynchronous = thrown instanceof z.core.$ZodAsyncError;
+      const asynchronous = thrown instanceof $ZodAsyncError;
       return {
         ok: false,
         message: `the arguments could not be checked: ${asynchronous ? "the tool's schema has an asynchronous check" : messageOf(thrown)}`,

@@ -11,6 +11,7 @@ import {
 import { defineTool, defineWorkflow } from "../../shared/authoring/index.ts";
 import { problemText } from "../../shared/authoring/problem.ts";
 import { SYSTEM_PROMPT_MAX_BYTES } from "../../shared/core/limits.ts";
+import { schemaProblem } from "../../shared/core/task/output.ts";
 import type { AgentDefinition } from "../../shared/ports/agents.ts";
 
 const HEAD = "name: crew\ndescription: Works.\ndefaults: { model: mock/script }\n";
@@ -25,6 +26,7 @@ function define(text: string, parts: Partial<Omit<AgentParts, "yaml">> = {}): De
     env: {},
     code: "",
     torenVersion: "1.0.0",
+    schemaProblem,
     ...parts,
     yaml,
   });

@@ -1,5 +1,6 @@
 // Holding a final answer against the role's outputSchema, with feedback in words of ours: a library's wording may change, a digest may not.
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
+import { messageOf } from "../errors.ts";
 import type { Json } from "../json.ts";
 import { toJson } from "../json.ts";
 
@@ -10,7 +11,7 @@ export type OutputCheck = (text: string) => OutputVerdict;
 
 const PROBLEMS_MAX = 8;
 
-/** @throws Error when the schema isn't one; agents are refused at load by the same call. */
+/** @throws Error when the schema isn't one; agents are refused at load by schemaProblem. */
 export function outputCheck(schema: Json): OutputCheck {
   const validate = compile(schema);
   return (text) => {
@@ -21,6 +22,16 @@ export function outputCheck(schema: Json): OutputCheck {
     }
     return { ok: false, problems: problems ?? ["it is not JSON"] };
   };
+}
+
+/** What is wrong with it as a schema; null: nothing. */
+export function schemaProblem(schema: Json): string | null {
+  try {
+    compile(schema);
+    return null;
+  } catch (thrown) {
+    return messageOf(thrown);
+  }
 }
 
 function compile(schema: Json): ValidateFunction {

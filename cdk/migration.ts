@@ -1,0 +1,36 @@
+// Schemas before code: a custom resource whose answer, the deployment's generation, is in every function's environment, so that none is replaced before it.
+import { CustomResource, Duration } from "aws-cdk-lib";
+import type { IDependable } from "constructs";
+import { Construct } from "constructs";
+import { MIGRATE_INVOCATION_MS } from "../shared/core/limits.ts";
+import { type ConnectionPlan, DATABASE_USERS, type DatabaseUserOf } from "./connections.ts";
+import type { TorenFunction } from "./functions.ts";
+
+export interface MigrationProps {
+  readonly migrate: TorenFunction;
+  /** Changes whenever any code does. */
+  readonly codeHash: string;
+  /** Users to make, with their limits; null: whoever the URL names does everything. */
+  readonly users: ConnectionPlan["limits"] | null;
+  /** Database and way out. */
+  readonly after: readonly IDependable[];
+}
+
+export class Migration extends Construct {
+  /** Text that changes with every deployment of other code. */
+  readonly generation: string;
+
+  constructor(scope: Construct, id: string, { migrate, codeHash, users, after }: MigrationProps) {
+    super(scope, id);
+    const limits = Object.entries(users ?? {}) as [DatabaseUserOf, number][];
+    const Users = Object.fromEntries(limits.map(([of, limit]) => [DATABASE_USERS[of], String(limit)]));
+    const resource = new CustomResource(this, "Resource", {
+      resourceType: "Custom::TorenMigration",
+      serviceToken: migrate.fn.functionArn,
+      serviceTimeout: Duration.millis(MIGRATE_INVOCATION_MS),
+      properties: { Code: codeHash, ...(users === null ? {} : { Users }) },
+    });
+    resource.node.addDependency(...after);
+    this.generation = resource.getAttString("Generation");
+  }
+}

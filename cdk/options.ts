@@ -1,0 +1,58 @@
+// The construct's options as the command line gives them: `-c name=value`, or the same names under `context` in cdk.json.
+
+import { StackProblem } from "./problem.ts";
+import type { DatabaseClass, ProfileName } from "./profile.ts";
+import type { TorenProps } from "./settings.ts";
+
+/** `read` gives the value of a name, undefined where there is none. @throws StackProblem for a value of the wrong kind. */
+export function optionsOf(read: (name: string) => unknown): TorenProps {
+  const text = (name: string): string | undefined => {
+    const value = read(name);
+    if (value === undefined || value === "") return undefined;
+    if (typeof value === "string") return value;
+    if (typeof value === "number" || typeof value === "boolean") return String(value);
+    throw new StackProblem(`The context value ${name} must be one word: -c ${name}=…`);
+  };
+  const number = (name: string): number | undefined => {
+    const value = text(name);
+    if (value === undefined) return undefined;
+    if (/^\d+(\.\d+)?$/.test(value)) return Number(value);
+    throw new StackProblem(`-c ${name}=${value}: it must be a number.`);
+  };
+  const flag = (name: string): boolean | undefined => {
+    const value = text(name);
+    if (value === undefined) return undefined;
+    if (value === "true" || value === "false") return value === "true";
+    throw new StackProblem(`-c ${name}=${value}: it must be true or false.`);
+  };
+  const url = text("databaseUrl");
+  return given({
+    agents: text("agents"),
+    // Whether they exist is the construct's to say.
+    profile: text("profile") as ProfileName | undefined,
+    workers: text("workers") as TorenProps["workers"],
+    database:
+      url !== undefined
+        ? { url }
+        : given({
+            instanceClass: text("databaseClass") as DatabaseClass | undefined,
+            maxStorageGb: number("databaseMaxStorageGb"),
+            deletionProtection: flag("deletionProtection"),
+          }),
+    budgetUsd: number("budgetUsd"),
+    alarmEmail: text("alarmEmail"),
+    natRelease: number("natRelease"),
+    stage: given({
+      name: text("stageName"),
+      requestsPerSecond: number("requestsPerSecond"),
+      burst: number("burst"),
+      accessLogs: flag("accessLogs"),
+    }),
+  });
+}
+
+type Given<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
+
+function given<T extends object>(options: T): Given<T> {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Given<T>;
+}

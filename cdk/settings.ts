@@ -1,0 +1,65 @@
+// The options of an installation, checked: what is wrong is said before anything is made.
+import type { Stack } from "aws-cdk-lib";
+import type { IVpc } from "aws-cdk-lib/aws-ec2";
+import type { PolicyStatement } from "aws-cdk-lib/aws-iam";
+import { readAgents } from "./agents.ts";
+import type { StageSettings } from "./api.ts";
+import { bedrockStatements } from "./bedrock.ts";
+import type { DatabaseSettings } from "./database.ts";
+import { StackProblem } from "./problem.ts";
+import { databaseMemoryGib, oneOf, type Profile, type ProfileName, profileOf } from "./profile.ts";
+
+export interface TorenProps {
+  /** The folder with the agents, from the working folder. Default: `agents`. */
+  readonly agents?: string;
+  /** Sizes and redundancy. Default: `small`. */
+  readonly profile?: ProfileName;
+  /** A VPC of yours with private subnets that have a way out. Default: one is made. */
+  readonly vpc?: IVpc;
+  /** Settings of the database, or `url`: one of yours, which functions reach by its address. Default: a PostgreSQL 17 on RDS, sized by the profile. */
+  readonly database?: DatabaseSettings | { readonly url: string };
+  /** Who works on tasks: functions, started for them, or workers on Fargate that are always there. Default: `lambda`. */
+  readonly workers?: "lambda" | "fargate";
+  /** US dollars a month for everything in the account; alerts at 80 %, and when the forecast passes it. Default: no budget. */
+  readonly budgetUsd?: number;
+  /** Hears of alarms and of the budget, once the address is confirmed. Default: nobody; alarms are in the console. */
+  readonly alarmEmail?: string;
+  /** Of the API. */
+  readonly stage?: StageSettings;
+  /** Counts up to have the NAT instance of profile small replaced by one with today's image. Default: 1. */
+  readonly natRelease?: number;
+}
+
+export interface Settings {
+  readonly agentsFolder: string;
+  readonly profile: Profile;
+  readonly onFargate: boolean;
+  /** Of the models on Bedrock that agents ask. */
+  readonly models: readonly PolicyStatement[];
+  /** Null: one is made. */
+  readonly databaseUrl: string | null;
+  readonly database: DatabaseSettings;
+}
+
+const WORKERS = { lambda: false, fargate: true } as const;
+
+/** @throws StackProblem */
+export function settingsOf(stack: Stack, props: TorenProps): Settings {
+  const { agents = "agents", profile = "small", workers = "lambda", database = {}, budgetUsd, natRelease = 1 } = props;
+  const settings: Settings = {
+    agentsFolder: agents,
+    profile: profileOf(profile),
+    onFargate: oneOf(WORKERS, workers, "kind of workers"),
+    models: bedrockStatements(stack, readAgents(agents)),
+    ...("url" in database ? { databaseUrl: database.url, database: {} } : { databaseUrl: null, database }),
+  };
+  if (settings.database.instanceClass !== undefined) databaseMemoryGib(settings.database.instanceClass);
+  if (settings.databaseUrl === "") throw new StackProblem("The database's url is empty: give one, or leave it out.");
+  if (settings.databaseUrl !== null && settings.onFargate && props.vpc === undefined)
+    throw new StackProblem('workers: "fargate" needs a network: give a vpc beside the database\'s url.');
+  if (budgetUsd !== undefined && !(budgetUsd > 0))
+    throw new StackProblem(`budgetUsd is ${budgetUsd}: give US dollars a month, or leave it out.`);
+  if (!Number.isInteger(natRelease) || natRelease < 1)
+    throw new StackProblem(`natRelease is ${natRelease}: it counts from 1 up.`);
+  return settings;
+}

@@ -1,0 +1,71 @@
+// Times: one-off schedules for what a queue can't delay so long, and the minute in which the guardian's pulse is started anew if it was lost.
+import { Duration, Stack } from "aws-cdk-lib";
+import { Rule, Schedule } from "aws-cdk-lib/aws-events";
+import { LambdaFunction } from "aws-cdk-lib/aws-events-targets";
+import { type IGrantable, PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
+import { ScheduleGroup } from "aws-cdk-lib/aws-scheduler";
+import { Construct } from "constructs";
+import type { TorenFunction } from "./functions.ts";
+import type { Queues } from "./queues.ts";
+
+/** The schedule that restarts a lost pulse: the least that EventBridge takes. */
+const EVERY = Duration.minutes(1);
+
+export class Timers extends Construct {
+  private readonly group: ScheduleGroup;
+  private readonly role: Role;
+  private readonly queues: Queues;
+
+  constructor(scope: Construct, id: string, queues: Queues) {
+    super(scope, id);
+    this.queues = queues;
+    this.group = new ScheduleGroup(this, "Group");
+    // Nobody else's schedules may send with it: the service acts for this account and this group alone.
+    this.role = new Role(this, "Role", {
+      description: "Toren's one-off schedules send to the queue of ticks",
+      assumedBy: new ServicePrincipal("scheduler.amazonaws.com", {
+        conditions: {
+          StringEquals: { "aws:SourceAccount": Stack.of(this).account, "aws:SourceArn": this.group.scheduleGroupArn },
+        },
+      }),
+    });
+    queues.byName.ticks.grantSendMessages(this.role);
+  }
+
+  environment(): Record<string, string> {
+    return {
+      TOREN_SCHEDULE_GROUP: this.group.scheduleGroupName,
+      TOREN_TIMER_ROLE_ARN: this.role.roleArn,
+      TOREN_TIMER_QUEUE_ARN: this.queues.byName.ticks.queueArn,
+    };
+  }
+
+  /** Lets a function make schedules, and hand them the role that they send with. */
+  grantSet(grantee: IGrantable): void {
+    const schedules = Stack.of(this).formatArn({
+      service: "scheduler",
+      resource: "schedule",
+      resourceName: `${this.group.scheduleGroupName}/*`,
+    });
+    grantee.grantPrincipal.addToPrincipalPolicy(
+      new PolicyStatement({ actions: ["scheduler:CreateSchedule"], resources: [schedules] }),
+    );
+    grantee.grantPrincipal.addToPrincipalPolicy(
+      new PolicyStatement({
+        actions: ["iam:PassRole"],
+        resources: [this.role.roleArn],
+        conditions: { StringEquals: { "iam:PassedToService": "scheduler.amazonaws.com" } },
+      }),
+    );
+  }
+
+  /** A late pass is of no use, so none is repeated or kept. */
+  everyMinute({ fn }: TorenFunction): void {
+    fn.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: Duration.seconds(60) });
+    new Rule(this, "Minute", {
+      description: "Toren: a pass of the guardian, and a pulse if there is none",
+      schedule: Schedule.rate(EVERY),
+      targets: [new LambdaFunction(fn, { retryAttempts: 0, maxEventAge: Duration.seconds(60) })],
+    });
+  }
+}
