@@ -5,6 +5,7 @@ import { addFile } from "../shared/engine/add-file.ts";
 import { cancelRun, resumeRun } from "../shared/engine/cancel-run.ts";
 import type { EngineDeps } from "../shared/engine/deps.ts";
 import { readRun } from "../shared/engine/read-run.ts";
+import { readTurns } from "../shared/engine/read-turns.ts";
 import { decideApproval, decideCut, sendMessage } from "../shared/engine/speak-to-task.ts";
 import { startRun } from "../shared/engine/start-run.ts";
 import type { HttpDeps } from "../shared/http/deps.ts";
@@ -32,6 +33,7 @@ export function httpDeps({ engine, problems, admits }: HttpOptions): HttpDeps {
       sendMessage: (message) => sendMessage(engine, message),
       addFile: (file) => addFile({ files: engine.files, readPdf }, file),
       readRun: (request) => readRun(engine, request),
+      readTurns: (request) => readTurns(engine, request),
     },
     store: engine.store,
     agents: engine.agents,

@@ -3,7 +3,7 @@ import { ERRORS, messageOf, TorenError } from "../../shared/core/errors.ts";
 import type { Json } from "../../shared/core/json.ts";
 import type { Page } from "../../shared/http/events-page.ts";
 import type { Problem } from "../../shared/http/problems.ts";
-import type { RunJson, RunSummary } from "../../shared/http/run-json.ts";
+import type { RunJson, RunSummary, TurnsPageJson } from "../../shared/http/run-json.ts";
 import type { FileInfo } from "../../shared/ports/files.ts";
 
 export interface AgentJson {
@@ -37,6 +37,8 @@ export interface Api {
     query: Readonly<Record<string, string>>,
   ): Promise<{ readonly runs: readonly RunSummary[]; readonly next: string | null }>;
   run(runId: string): Promise<RunJson>;
+  /** What was said in a session, a page at a time from its end. */
+  turns(runId: string, query: Readonly<Record<string, string>>): Promise<TurnsPageJson>;
   events(runId: string, query: Readonly<Record<string, string>>, signal?: AbortSignal): Promise<Page>;
   cancel(runId: string, reason?: string): Promise<void>;
   resume(runId: string, decision?: CutDecision): Promise<void>;
@@ -100,6 +102,7 @@ export function createApi(url: string, key: string): Api {
     start: (run, idempotencyKey) => post("/runs", run, { "idempotency-key": idempotencyKey }),
     list: (query) => ask(`/runs?${new URLSearchParams(query)}`),
     run: (runId) => ask(of(runId)),
+    turns: (runId, query) => ask(`${of(runId)}/turns?${new URLSearchParams(query)}`),
     events: (runId, query, signal) =>
       ask(`${of(runId)}/events?${new URLSearchParams(query)}`, signal ? { signal } : {}),
     cancel: async (runId, reason) => void (await post(`${of(runId)}/cancel`, reason === undefined ? {} : { reason })),

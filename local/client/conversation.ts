@@ -3,12 +3,12 @@
 import { randomUUID } from "node:crypto";
 import { TorenError } from "../../shared/core/errors.ts";
 import type { PageEvent } from "../../shared/http/events-page.ts";
-import type { ApprovalJson, RunJson } from "../../shared/http/run-json.ts";
+import type { ApprovalJson, RunJson, TurnJson } from "../../shared/http/run-json.ts";
 import type { ChatScreen } from "../terminal/chat-screen.ts";
 import type { Line, LineInput } from "../terminal/lines.ts";
 import { isEnded } from "../terminal/tree.ts";
 import { openApprovals } from "../terminal/waits.ts";
-import type { NewMessage } from "./api.ts";
+import type { Api, NewMessage } from "./api.ts";
 import type { Follower } from "./follow.ts";
 
 export interface ConversationDeps {
@@ -17,7 +17,7 @@ export interface ConversationDeps {
   readonly screen: ChatScreen;
   readonly user: string;
   readonly interrupted: AbortSignal;
-  /** Turns that were shown before, and messages of ours that the transcript may not hold yet. */
+  /** The last turn that needn't be shown, by its seq; -1: all are new. */
   readonly shown: number;
   follower(onEvents: (events: readonly PageEvent[]) => void): Follower;
 }
@@ -31,7 +31,7 @@ export async function converse(deps: ConversationDeps): Promise<RunJson | null> 
     const run = await talk.follower.until(talk.needsSomebody, interrupted);
     screen.rest();
     if (run === null) return null;
-    talk.show(run);
+    await talk.show(run);
     if (isEnded(run)) return run;
     const asked = openApprovals(run).find((a) => !talk.passed.has(a.call));
     if (asked !== undefined) {
@@ -53,7 +53,7 @@ interface Talk {
   held: Line | null;
   closing: boolean;
   needsSomebody(run: RunJson): boolean;
-  show(run: RunJson): void;
+  show(run: RunJson): Promise<void>;
   say(message: NewMessage): Promise<void>;
   /** The next line, unless the run changes first: null. */
   lineOr(changed: (run: RunJson) => boolean, prompt: string): Promise<Line | null>;
@@ -67,6 +67,12 @@ function createTalk(deps: ConversationDeps): Talk {
     const doing = events.findLast((e) => e.type === "ToolCallStarted" || e.type === "ToolCallCompleted");
     if (doing?.type === "ToolCallStarted") screen.work(String((doing.payload as { tool?: unknown }).tool));
   });
+  const patiently = <T>(ask: () => Promise<T>): Promise<T> =>
+    ask().catch(async (thrown) => {
+      if (!(thrown instanceof TorenError) || thrown.code !== "server.unreachable") throw thrown;
+      await follower.until(() => true, interrupted); // it, or another one, is back then
+      return await ask();
+    });
   const talk: Talk = {
     deps,
     follower,
@@ -78,29 +84,23 @@ function createTalk(deps: ConversationDeps): Talk {
       if (openApprovals(run).some((a) => !talk.passed.has(a.call))) return true;
       if (run.cuts.length > 0) return !talk.cutsSaid;
       talk.cutsSaid = false;
-      const heard = (run.turns ?? []).slice(shown).filter((turn) => turn.by === "user").length;
+      const heard = (run.turns ?? []).filter((turn) => turn.by === "user" && turn.seq > shown).length;
       const answered = run.turns?.at(-1)?.by === "agent"; // the turns may be newer than the status
       return run.status === "awaitingInput" && answered && !talk.closing && heard >= ours.length;
     },
-    show: (run) => {
-      const turns = run.turns ?? [];
-      for (const turn of turns.slice(shown)) {
+    show: async (run) => {
+      for (const turn of await patiently(() => turnsAfter(follower.api, run, shown))) {
         const own = turn.by === "user" ? ours.indexOf(turn.text) : -1;
         if (own >= 0) ours.splice(own, 1);
         else screen.turn(turn);
+        shown = turn.seq;
       }
-      shown = Math.max(shown, turns.length);
     },
     say: async (message) => {
       if (message.text !== undefined) ours.push(message.text);
       if (message.close === true) talk.closing = true;
       const key = randomUUID();
-      const send = () => follower.api.send(runId, message, key);
-      await send().catch(async (thrown) => {
-        if (!(thrown instanceof TorenError) || thrown.code !== "server.unreachable") throw thrown;
-        await follower.until(() => true, interrupted); // it, or another one, is back then
-        await send();
-      });
+      await patiently(() => follower.api.send(runId, message, key));
     },
     lineOr: async (changed, prompt) => {
       const got = new AbortController();
@@ -117,6 +117,17 @@ function createTalk(deps: ConversationDeps): Talk {
   return talk;
 }
 
+/** Those that the run shows, and where that isn't all, the ones before them. */
+async function turnsAfter(api: Api, run: RunJson, after: number): Promise<TurnJson[]> {
+  let turns = run.turns ?? [];
+  for (let [first] = turns; first !== undefined && first.seq > Math.max(0, after + 1); [first] = turns) {
+    const page = await api.turns(run.runId, { before: String(first.seq) });
+    if (page.turns.length === 0) break;
+    turns = [...page.turns, ...turns];
+  }
+  return turns.filter((turn) => turn.seq > after);
+}
+
 /** False: its user left. */
 async function decide(talk: Talk, run: RunJson, asked: ApprovalJson): Promise<boolean> {
   const { deps, follower, passed } = talk;
@@ -124,7 +135,12 @@ async function decide(talk: Talk, run: RunJson, asked: ApprovalJson): Promise<bo
   screen.approval(run, asked);
   const isDecided = (now: RunJson): boolean => !openApprovals(now).some((a) => a.call === asked.call);
   for (;;) {
-    const line = talk.held ?? (await talk.lineOr(isDecided, `  ${asked.reason === "unknownOutcome" ? "run it again" : "allow it"}? y, or n and why: `));
+    const line =
+      talk.held ??
+      (await talk.lineOr(
+        isDecided,
+        `  ${asked.reason === "unknownOutcome" ? "run it again" : "allow it"}? y, or n and why: `,
+      ));
     if (line === null) {
       if (interrupted.aborted) return false;
       screen.say("  It has been decided elsewhere.");
@@ -158,8 +174,8 @@ const TOO_LATE: ReadonlySet<string> = new Set(["decision.taken", "approval.unkno
 /** False: its user left. */
 async function speak(talk: Talk, run: RunJson): Promise<boolean> {
   const { screen, interrupted } = talk.deps;
-  const before = run.turns?.length ?? 0;
-  const changed = (now: RunJson): boolean => now.status !== "awaitingInput" || (now.turns?.length ?? 0) > before;
+  const last = run.turns?.at(-1)?.seq;
+  const changed = (now: RunJson): boolean => now.status !== "awaitingInput" || now.turns?.at(-1)?.seq !== last;
   for (;;) {
     const line = talk.held ?? (await talk.lineOr(changed, screen.prompt));
     talk.held = null;

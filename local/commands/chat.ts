@@ -80,7 +80,7 @@ async function chat({ terminal }: Context, agent: string | undefined, options: O
   }
 }
 
-/** The session to talk in, and how much of its transcript needn't be shown. Null: nothing was said, so nothing was started. */
+/** The session to talk in, and the last of its turns that needn't be shown. Null: nothing was said, so nothing was started. */
 async function begin(
   terminal: Terminal,
   screen: ChatScreen,
@@ -99,7 +99,7 @@ async function begin(
     if (command.type !== "say") continue;
     const { runId } = await api.start({ agent: name, process, input: command.text, files: [] }, randomUUID());
     screen.started({ runId, agent: name });
-    return { runId, shown: 1 };
+    return { runId, shown: 0 };
   }
 }
 
@@ -119,7 +119,7 @@ async function join(screen: ChatScreen, api: Api, runId: string, agent: string |
       `The session ended at ${run.endedAt}: \`toren jobs show ${shortId(runId)}\` has what was said.`,
     );
   screen.started({ runId, agent: run.agent });
-  return { runId, shown: Math.max(0, turns.length - TURNS_BEFORE) };
+  return { runId, shown: turns.at(-TURNS_BEFORE - 1)?.seq ?? -1 };
 }
 
 /** The process that is a conversation. */

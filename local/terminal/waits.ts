@@ -2,7 +2,7 @@
 import type { ApprovalJson, CutJson, RunJson, TurnJson } from "../../shared/http/run-json.ts";
 import { mark, type Style } from "./style.ts";
 import { cut, oneLine, printable } from "./terminal.ts";
-import { ago, cost, counted, duration, shortId } from "./units.ts";
+import { ago, cost, counted, duration, grouped, shortId } from "./units.ts";
 
 const ARGUMENT_CHARS = 300;
 const NAME_COLUMNS_MAX = 24;
@@ -97,11 +97,11 @@ export const decidedLines = (run: Pick<RunJson, "approvals">, style: Style, now:
 
 const INDENT = "          ";
 
-/** A conversation, the last `most` turns of it. */
-export function transcriptLines(turns: readonly TurnJson[], most: number, style: Style): string[] {
-  const hidden = turns.length - most;
-  const above = hidden > 0 ? [style.dim(`  … ${hidden} above (--json has them)`)] : [];
-  const lines = turns.slice(-most).map(({ by, text }) => {
+/** The end of a conversation of `count` turns. */
+export function transcriptLines(turns: readonly TurnJson[], count: number, style: Style): string[] {
+  const hidden = count - turns.length;
+  const above = hidden > 0 ? [style.dim(`  … ${grouped(hidden)} above (--turns shows more)`)] : [];
+  const lines = turns.map(({ by, text }) => {
     const who = by === "user" ? style.cyan("user ") : style.green("agent");
     return `  ${who}   ${printable(text.trimEnd()).replaceAll("\n", `\n${INDENT}`)}`;
   });

@@ -468,6 +468,12 @@ export const FILES_PAGE_MAX = 200;
 export const RUNS_PAGE = 50;
 /** Rows of a list, without inputs and outputs: some 100 KB. */
 export const RUNS_PAGE_MAX = 200;
+/** The end of a conversation, as a run shows it: what a person scrolls through; a model's answer is some kilobytes. */
+export const TURNS_PAGE = 50;
+/** A day of a lively conversation. */
+export const TURNS_PAGE_MAX = 200;
+/** A page of a conversation ends with the turn before the one that passes this, since a run shows it beside all else within Lambda's 6 MB. One turn alone may be larger. */
+export const TURNS_PAGE_BYTES = 1024 * 1024;
 
 const relation = (holds: boolean, what: string): void => {
   if (!holds) throw new Error(`limits: ${what}`);

@@ -2,10 +2,11 @@
 import type { Price } from "../core/cost.ts";
 import type { ErrorCode } from "../core/errors.ts";
 import type { RawEvent, TaskEvent } from "../core/events.ts";
-import type { Json } from "../core/json.ts";
+import { TURNS_PAGE } from "../core/limits.ts";
 import { type Accounts, accountsOf, totalAccounts } from "../core/receipt.ts";
 import type { PendingApproval, RunRow, StreamRow } from "../ports/store.ts";
 import type { EngineDeps } from "./deps.ts";
+import { type TurnsPage, turnsOf } from "./read-turns.ts";
 
 export interface TaskView extends Accounts {
   readonly taskId: string;
@@ -31,11 +32,6 @@ export interface WaitingCut {
   readonly price: Price;
   readonly requestedAt: number;
 }
-export interface Turn {
-  readonly by: "user" | "agent";
-  readonly text: string;
-  readonly at: number;
-}
 export interface RunView extends Accounts {
   readonly run: RunRow;
   readonly waves: readonly WaveView[];
@@ -45,8 +41,8 @@ export interface RunView extends Accounts {
   /** Calls that wait for a person, and those that were decided; oldest first. */
   readonly approvals: readonly PendingApproval[];
   readonly cuts: readonly WaitingCut[];
-  /** Of a session: its input, then answers and messages in order; null: the run is none. */
-  readonly turns: readonly Turn[] | null;
+  /** Of a session the last turns, and how many there are; null: the run is none. */
+  readonly said: TurnsPage | null;
   /** The first reason to look at: a failed run's error, a stream that waits for a decision, a writer that stepped back. */
   readonly reason: string | null;
 }
@@ -60,11 +56,12 @@ export async function readRun(
   // The row first: what stands beside it is then at least as new, so a run that is shown as ended is shown with its last answer.
   const run = await deps.store.runs.get(agent, runId);
   if (run === null) return null;
+  const last = { before: null, limit: TURNS_PAGE };
   const [streams, calls, approvals, said] = await Promise.all([
     deps.store.runs.streams(agent, runId),
     deps.store.runs.callEvents(agent, runId),
     deps.store.tasks.approvals(agent, runId),
-    deps.store.tasks.turns(agent, runId),
+    run.mode === "session" ? turnsOf(deps, run, last) : null,
   ]);
   const events = Map.groupBy(calls, (c) => c.streamId);
   const view = (s: StreamRow): TaskView => {
@@ -96,7 +93,7 @@ export async function readRun(
     problem: own?.problem ?? null,
     approvals,
     cuts,
-    turns: run.mode === "session" ? transcript(run, said) : null,
+    said,
     reason: reasonOf(run, streams, cuts, approvals),
   };
 }
@@ -116,15 +113,6 @@ function waitingCuts(streams: readonly StreamRow[], events: CallEvents): Waiting
     return { stream: streamId, reason, calls, price, requestedAt: asked.recordedAt };
   });
 }
-
-/** An empty message says nothing, and the answer that the session closes with on it was said before. */
-function transcript(run: RunRow, said: readonly Turn[]): Turn[] {
-  const input: Turn = { by: "user", text: textOf(run.input), at: run.createdAt };
-  const spoken = [input, ...said].filter((turn) => turn.by === "agent" || turn.text.trim() !== "");
-  return spoken.filter((turn, i) => turn.by === "user" || spoken[i - 1]?.by !== "agent");
-}
-
-const textOf = (input: Json): string => (typeof input === "string" ? input : JSON.stringify(input));
 
 /** What to do about it stands in the line itself: whoever reads it may have nothing else before them. */
 function reasonOf(

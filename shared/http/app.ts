@@ -7,7 +7,7 @@ import type { HttpContext, HttpDeps, HttpEnv } from "./deps.ts";
 import { addFile, listFiles, removeFile } from "./files.ts";
 import { openApi } from "./openapi.ts";
 import { problemOf, problemOfThrown, problemResponse } from "./problems.ts";
-import { cancelRun, createRun, getRun, listRuns, runEvents } from "./runs.ts";
+import { cancelRun, createRun, getRun, listRuns, runEvents, runTurns } from "./runs.ts";
 import { decideApproval, resumeRun, sendMessage } from "./speak.ts";
 
 export interface AppOptions {
@@ -38,6 +38,7 @@ export const ROUTES: readonly RouteEntry[] = [
   { method: "GET", path: "/runs", handle: listRuns },
   { method: "GET", path: "/runs/{runId}", handle: getRun },
   { method: "GET", path: "/runs/{runId}/events", handle: runEvents },
+  { method: "GET", path: "/runs/{runId}/turns", handle: runTurns },
   { method: "POST", path: "/runs/{runId}/approvals", handle: decideApproval },
   { method: "POST", path: "/runs/{runId}/messages", handle: sendMessage },
   { method: "POST", path: "/runs/{runId}/cancel", handle: cancelRun },

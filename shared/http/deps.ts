@@ -2,6 +2,7 @@
 import type { Context } from "hono";
 import type { Told } from "../engine/cancel-run.ts";
 import type { RunView } from "../engine/read-run.ts";
+import type { ReadTurns } from "../engine/read-turns.ts";
 import type { ApprovalDecision, Message, Spoken } from "../engine/speak-to-task.ts";
 import type { Started, StartRequest } from "../engine/start-run.ts";
 import type { Agents } from "../ports/agents.ts";
@@ -30,6 +31,7 @@ export interface UseCases {
   addFile(file: Omit<NewFile, "pageTexts">): Promise<FileInfo>;
   /** Null: no such run. */
   readRun(request: RunRef): Promise<RunView | null>;
+  readTurns(request: RunRef & { readonly before: number | null; readonly limit: number }): Promise<ReadTurns>;
 }
 
 export interface HttpDeps {

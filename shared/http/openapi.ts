@@ -8,9 +8,11 @@ import {
   FILES_PAGE_MAX,
   RUNS_PAGE,
   RUNS_PAGE_MAX,
+  TURNS_PAGE,
+  TURNS_PAGE_MAX,
 } from "../core/limits.ts";
 import { STATUS } from "./problems.ts";
-import { RUN_STATUSES, run, runSummary } from "./run-json.ts";
+import { RUN_STATUSES, run, runSummary, turnsPage } from "./run-json.ts";
 import { cancellation, newRun } from "./runs.ts";
 import { approval, message, resumption } from "./speak.ts";
 
@@ -60,6 +62,7 @@ const schemas: Readonly<Record<string, Schema>> = {
   RunStatus: { ...text, enum: RUN_STATUSES },
   RunSummary: answer(runSummary),
   Run: answer(run),
+  TurnsPage: answer(turnsPage),
   Event: object(
     {
       stream: { ...text, description: "`run`, or `task:<taskId>`." },
@@ -222,6 +225,21 @@ const paths = {
         parameter("full", { type: "boolean", default: false }, "Large fields too."),
       ],
       responses: responses({ "200": json(ref("EventsPage"), "A page.") }),
+    },
+  },
+  "/runs/{runId}/turns": {
+    get: {
+      summary: "What was said in a session, a page at a time from its end.",
+      parameters: [
+        runId,
+        parameter("before", { type: "integer", minimum: 0 }, "The `next` of the page after; left out: the last turns."),
+        parameter(
+          "limit",
+          { type: "integer", minimum: 1, maximum: TURNS_PAGE_MAX, default: TURNS_PAGE },
+          "Turns in a page; fewer where they are long.",
+        ),
+      ],
+      responses: responses({ "200": json(ref("TurnsPage"), "A page.") }),
     },
   },
   "/runs/{runId}/approvals": {

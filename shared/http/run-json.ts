@@ -1,8 +1,10 @@
 // What GET /runs and GET /runs/{runId} answer with: the engine's view in a client's form. The schemas are the API's description and the CLI's types.
 import * as z from "zod";
 import { usdOf } from "../core/cost.ts";
+import { TURNS_PAGE } from "../core/limits.ts";
 import { json, usage } from "../core/messages.ts";
 import type { RunView, TaskView } from "../engine/read-run.ts";
+import type { Turn, TurnsPage } from "../engine/read-turns.ts";
 import type { RunOutline } from "../ports/store.ts";
 
 export const RUN_STATUSES = [
@@ -84,7 +86,12 @@ const approval = z.object({
 });
 export type ApprovalJson = z.infer<typeof approval>;
 
-const turn = z.object({ by: z.enum(["user", "agent"]), text: z.string(), at: time });
+export const turn = z.object({
+  seq: count.meta({ description: "Of its event in the stream `task:w0t0`; 0: the session's input." }),
+  by: z.enum(["user", "agent"]),
+  text: z.string(),
+  at: time,
+});
 export type TurnJson = z.infer<typeof turn>;
 
 const cut = z.object({
@@ -123,9 +130,15 @@ export const run = runSummary.extend({
   reason: z.string().nullable().meta({ description: "The first thing to look at, and what to do." }),
   approvals: z.array(approval).meta({ description: "Calls that wait for a person, and decided ones; oldest first." }),
   cuts: z.array(cut).meta({ description: "Cuts that wait for a decision, since they would repeat an effect." }),
-  turns: z.array(turn).nullable().meta({
-    description: "Of a session: its input, then answers and messages in order. Null: the run is no session.",
-  }),
+  turns: z
+    .array(turn)
+    .nullable()
+    .meta({
+      description: `Of a session what was said last, in order: at most ${TURNS_PAGE} turns. Those before are at \`/runs/{runId}/turns\`. Null: the run is no session.`,
+    }),
+  turnCount: count
+    .nullable()
+    .meta({ description: "How many turns the session has, its input among them. Null: the run is no session." }),
   waves: z.array(z.object({ wave: z.int(), tasks: z.array(task) })),
   budget: budget.nullable().meta({ description: "What the run may use. Null: nothing is capped." }),
   ...accounts,
@@ -160,7 +173,8 @@ export const runJson = (view: RunView): RunJson => ({
   receipt: view.receipt,
   approvals: view.approvals.map(approvalJson),
   cuts: view.cuts.map(cutJson),
-  turns: view.turns?.map((said) => ({ ...said, at: rfc3339(said.at) })) ?? null,
+  turns: view.said?.turns.map(turnJson) ?? null,
+  turnCount: view.said?.count ?? null,
   budget: budgetJson(view.run.budget),
   waves: view.waves.map((wave) => ({ wave: wave.wave, tasks: wave.tasks.map(taskJson) })),
 });
@@ -174,6 +188,17 @@ const budgetJson = (b: RunView["run"]["budget"]): RunJson["budget"] =>
     reservedUsd: usdOf(b.reserved.nanoUsd),
     reservedTokens: b.reserved.tokens,
   };
+
+const turnJson = ({ seq, by, text, at }: Turn): TurnJson => ({ seq, by, text, at: rfc3339(at) });
+
+export const turnsPage = z.object({
+  turns: z.array(turn).meta({ description: "In the order in which they were said." }),
+  next: count
+    .nullable()
+    .meta({ description: "Pass it as `before` for the page before; null: this one begins with the session's input." }),
+});
+export type TurnsPageJson = z.infer<typeof turnsPage>;
+export const turnsJson = ({ turns, next }: TurnsPage): TurnsPageJson => ({ turns: turns.map(turnJson), next });
 
 const approvalJson = (a: RunView["approvals"][number]): ApprovalJson => ({
   call: a.toolUseId,

@@ -11,6 +11,8 @@ import {
   RUN_FILES_MAX,
   RUNS_PAGE,
   RUNS_PAGE_MAX,
+  TURNS_PAGE,
+  TURNS_PAGE_MAX,
 } from "../core/limits.ts";
 import { json } from "../core/messages.ts";
 import type { Told } from "../engine/cancel-run.ts";
@@ -18,7 +20,7 @@ import { check, readJson } from "./body.ts";
 import type { HttpContext, HttpDeps } from "./deps.ts";
 import { readPage } from "./events-page.ts";
 import { BadRequest } from "./problems.ts";
-import { RUN_STATUSES, runJson, summaryJson } from "./run-json.ts";
+import { RUN_STATUSES, runJson, summaryJson, turnsJson } from "./run-json.ts";
 
 const name = z.string().min(1).max(200);
 
@@ -98,6 +100,18 @@ export async function getRun(c: HttpContext, deps: HttpDeps): Promise<Response> 
   const view = await deps.useCases.readRun(ref);
   if (view === null) throw unknownRun(ref.runId);
   return c.json(runJson(view));
+}
+
+export const turnsQuery = z.strictObject({
+  before: z.coerce.number().int().nonnegative().optional(),
+  limit: z.coerce.number().int().min(1).max(TURNS_PAGE_MAX).default(TURNS_PAGE),
+});
+
+export async function runTurns(c: HttpContext, deps: HttpDeps): Promise<Response> {
+  const { before = null, limit } = check(c.req.query(), turnsQuery, "A parameter is wrong", "");
+  const read = await deps.useCases.readTurns({ ...(await findRun(c, deps)), before, limit });
+  if (read.type === "refused") throw new TorenError(read.error.code, read.error.message);
+  return c.json(turnsJson(read.page));
 }
 
 const flag = z

@@ -188,6 +188,19 @@ export interface PendingApproval {
   } | null;
 }
 
+/** Something that was said in a session. `seq`: of its event in the conversation's stream. */
+export interface SaidTurn {
+  readonly seq: number;
+  readonly by: "user" | "agent";
+  readonly text: string;
+  readonly at: number;
+}
+export interface SaidTurns {
+  readonly turns: readonly SaidTurn[];
+  /** Of all turns, on whatever page. */
+  readonly count: number;
+}
+
 /** What every request of a task begins with. Model, system, tools, options and maxTokens are what its digest is of. */
 export type RequestHeader = Omit<Header, "parts">;
 
@@ -215,8 +228,8 @@ export interface TaskStore {
   open(agent: string, runId: string): Promise<{ taskId: string; wait: Wait | null }[]>;
   /** Approvals that tasks of the run have asked for, oldest first: the decided ones, and those that open tasks wait for. Cut ones are left out. */
   approvals(agent: string, runId: string): Promise<PendingApproval[]>;
-  /** What was said in a session, in order: its answers, and the messages to it. */
-  turns(agent: string, runId: string): Promise<{ by: "user" | "agent"; text: string; at: number }[]>;
+  /** What was said in a session, newest first: its answers, and the messages to it. At most `limit` of what stands before the event `before`; null: at the end. */
+  turns(agent: string, runId: string, page: { before: number | null; limit: number }): Promise<SaidTurns>;
 }
 
 export interface RunRow {

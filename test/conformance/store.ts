@@ -7,6 +7,7 @@ import { budgetSuite } from "./store/budgets.ts";
 import { factSuite } from "./store/facts.ts";
 import { leaseSuite } from "./store/leases.ts";
 import { parkSuite } from "./store/parks.ts";
+import { peopleSuite } from "./store/people.ts";
 import { runSuite } from "./store/runs.ts";
 import { valueSuite } from "./store/values.ts";
 import { watchSuite } from "./store/watch.ts";
@@ -44,6 +45,7 @@ export function storeConformance(what: string, open: () => Promise<StoreSubject>
     parkSuite(get);
     waveSuite(get);
     runSuite(get);
+    peopleSuite(get);
     watchSuite(get);
   });
 }

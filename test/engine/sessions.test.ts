@@ -2,9 +2,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { createScriptedModel, type Turn } from "../../shared/adapters/model/script.ts";
 import type { ModelRequest } from "../../shared/core/messages.ts";
+import { readRun } from "../../shared/engine/read-run.ts";
 import { sendMessage } from "../../shared/engine/speak-to-task.ts";
 import type { ToolDefinition } from "../../shared/ports/agents.ts";
 import { role, tool } from "../support/agents.ts";
+import type { Stack } from "../support/stack.ts";
 import { AGENT, type EngineTest, engineTest, until } from "./support.ts";
 
 let t: EngineTest;
@@ -24,6 +26,11 @@ const say = (runId: string, text: string, more: { close?: boolean; steer?: boole
   steer: false,
   ...more,
 });
+
+const said = async (stack: Stack, runId: string): Promise<string[]> => {
+  const view = await readRun(stack.deps, { agent: AGENT, runId });
+  return (view?.said?.turns ?? []).map((turn) => `${turn.by}: ${turn.text}`);
+};
 
 describe("sessions", () => {
   const chat = (
@@ -57,7 +64,8 @@ describe("sessions", () => {
       "assistant",
       "user",
     ]);
-    expect((await stack.deps.store.tasks.turns(AGENT, runId)).map((turn) => `${turn.by}: ${turn.text}`)).toEqual([
+    expect(await said(stack, runId)).toEqual([
+      "user: hello",
       "agent: you said hello",
       "user: more",
       "agent: you said more",
@@ -99,10 +107,14 @@ describe("sessions", () => {
     await driven;
     const last = await stack.drive({ agent: AGENT, runId });
     expect(last?.status).toBe("awaitingInput");
-    const turns = (await stack.deps.store.tasks.turns(AGENT, runId))
-      .filter((turn) => turn.by === "agent")
-      .map((turn) => turn.text);
-    expect(turns).toEqual(["re now!", "re one+two"]);
+    expect(await said(stack, runId)).toEqual([
+      "user: go",
+      "user: one",
+      "user: now!",
+      "user: two",
+      "agent: re now!",
+      "agent: re one+two",
+    ]);
   });
 
   test("I6a: editing the prompt under a parked session costs nothing until the next message, then one call", async () => {

@@ -56,6 +56,7 @@ export function fakeApp(fakes: Fakes = {}, basePath?: string) {
       decideCut: async () => ({ type: "told" }),
       sendMessage: async () => ({ type: "told" }),
       readRun: async () => null,
+      readTurns: async () => ({ type: "turns", page: { turns: [], next: null, count: 1 } }),
       addFile: async ({ content, ...rest }) => {
         const info = { id: `f${uploads.length}`, bytes: content.byteLength, pages: null, ...rest };
         uploads.push(info);

@@ -12,6 +12,9 @@ import {
   REQUEST_BODY_BYTES,
   RUNS_PAGE,
   RUNS_PAGE_MAX,
+  TURNS_PAGE,
+  TURNS_PAGE_BYTES,
+  TURNS_PAGE_MAX,
 } from "../../shared/core/limits.ts";
 import { ROUTES } from "../../shared/http/app.ts";
 import { STATUS } from "../../shared/http/problems.ts";
@@ -41,6 +44,8 @@ test("its numbers are the code's", () => {
     `at most ${EVENTS_PAGE} events and ${mib(EVENTS_PAGE_BYTES)}`,
     `(at most ${DECISION_COMMENT_MAX_CHARS.toLocaleString("en-US")} characters)`,
     `(at most ${DECIDED_BY_MAX_CHARS} characters)`,
+    `in order, at most ${TURNS_PAGE} of them`,
+    `${TURNS_PAGE} in a page by default, ${TURNS_PAGE_MAX} at most, fewer where they are long (${mib(TURNS_PAGE_BYTES)})`,
     `over ${EVENT_FIELD_BRIEF_BYTES.toLocaleString("en-US")} bytes`,
   ]) {
     expect(page).toContain(text);

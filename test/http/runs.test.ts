@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { REQUEST_BODY_BYTES } from "../../shared/core/limits.ts";
+import { REQUEST_BODY_BYTES, TURNS_PAGE, TURNS_PAGE_MAX } from "../../shared/core/limits.ts";
 import { fakeApp, RUN } from "./fakes.ts";
 
 const problem = async (response: Response) => {
@@ -123,5 +123,44 @@ describe("starting a run", () => {
     const response = await ask("/runs", { method: "POST", body: endless, duplex: "half" });
     expect((await problem(response)).code).toBe("request.too_large");
     expect(sent).toBeLessThan(2 * REQUEST_BODY_BYTES);
+  });
+});
+
+describe("the turns of a session", () => {
+  test("are asked for before a place, so many; the last ones by default", async () => {
+    const asked: unknown[] = [];
+    const page = { turns: [{ seq: 4, by: "agent" as const, text: "hello", at: 0 }], next: 4, count: 9 };
+    const { ask } = fakeApp({
+      useCases: {
+        readTurns: async (request) => {
+          asked.push(request);
+          return { type: "turns", page };
+        },
+      },
+    });
+    const response = await ask(`/runs/${RUN}/turns?before=7&limit=1`);
+    expect([response.status, await response.json()]).toEqual([
+      200,
+      { turns: [{ seq: 4, by: "agent", text: "hello", at: "1970-01-01T00:00:00.000Z" }], next: 4 },
+    ]);
+    await ask(`/runs/${RUN}/turns`);
+    expect(asked).toEqual([
+      { agent: "echo", runId: RUN, before: 7, limit: 1 },
+      { agent: "echo", runId: RUN, before: null, limit: TURNS_PAGE },
+    ]);
+  });
+
+  test.each(["before=x", "before=-1", "limit=0", `limit=${TURNS_PAGE_MAX + 1}`, "after=3"])(
+    "%s is refused",
+    async (query) => {
+      const response = await fakeApp().ask(`/runs/${RUN}/turns?${query}`);
+      expect([response.status, await response.json()]).toMatchObject([400, { code: "request.invalid" }]);
+    },
+  );
+
+  test("of a run that is no session there are none: 409", async () => {
+    const error = { code: "run.not_a_session", message: "It is none." } as const;
+    const { ask } = fakeApp({ useCases: { readTurns: async () => ({ type: "refused", error }) } });
+    expect((await ask(`/runs/${RUN}/turns`)).status).toBe(409);
   });
 });

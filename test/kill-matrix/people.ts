@@ -99,7 +99,8 @@ const session: Scenario = {
   agent: () => agent(AGENT, [role("main")], { kind: "session", role: "main" }),
   respond: (request) => `re ${lastText(request)}`,
   people: async (deps, runId) => {
-    const turns = (await deps.store.tasks.turns(AGENT, runId)).filter((t) => t.by === "user").length;
+    const said = await deps.store.tasks.turns(AGENT, runId, { before: null, limit: 100 });
+    const turns = said.turns.filter((t) => t.by === "user").length;
     const text = SAID[turns];
     if (text === undefined) return;
     await sendMessage(deps, {

@@ -113,6 +113,22 @@ describe("over pipes", () => {
     expect(late.err).toMatch(/run\.ended.*at 20\d\d-/);
   });
 
+  test("of a long session the last turns come with the run, the others are asked for", async () => {
+    const said = Array.from({ length: 30 }, (_, i) => `m${i}`);
+    const { out } = await bench.toren(["chat", "talk"], { input: `${said.join("\n")}\n` });
+    expect(out.trim().split("\n")).toEqual(said.map((text) => `heard: ${text}`));
+    const { runs } = (await bench.json(["jobs", "list", "--limit", "1"])).value as { runs: RunJson[] };
+    const runId = runs[0]?.runId ?? "";
+    const run = await show(runId);
+    expect([run.turnCount, run.turns?.length, run.turns?.at(-1)?.text]).toEqual([60, 50, "heard: m29"]);
+    const texts = async (turns: number): Promise<string> =>
+      (await bench.toren(["jobs", "show", runId, "--turns", String(turns)])).out;
+    expect(await texts(60)).toMatch(/user +m0\n +agent +heard: m0\n[\s\S]*heard: m29\n/);
+    expect(await texts(3)).toMatch(/57 above \(--turns shows more\)\n +agent +heard: m28\n/);
+    const all = (await bench.json(["jobs", "show", runId, "--turns", "200"])).value as RunJson;
+    expect(all.turns?.map((turn) => turn.text)).toEqual(said.flatMap((text) => [text, `heard: ${text}`]));
+  });
+
   test("nothing said, nothing started", async () => {
     const before = (await bench.json(["jobs", "list"])).value as { runs: RunJson[] };
     expect(await bench.toren(["chat", "talk"], { input: "\n/hlep\n" })).toMatchObject({ status: 0, out: "" });

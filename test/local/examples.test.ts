@@ -3,8 +3,8 @@ import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { startModelServer } from "../../local/model-server/server.ts";
-import { DEMO_MODEL } from "../../shared/adapters/model/table.ts";
 import { createScriptedModel } from "../../shared/adapters/model/script.ts";
+import { DEMO_MODEL } from "../../shared/adapters/model/table.ts";
 import type { RunJson } from "../../shared/http/run-json.ts";
 import { type Bench, createBench } from "./harness.ts";
 

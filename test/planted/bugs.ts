@@ -419,6 +419,34 @@ export const BUGS: readonly Bug[] = [
     killedBy: { file: "test/engine/attached.test.ts", test: "I5: the call is fetched by whoever takes over" },
   },
   {
+    name: "a page of a conversation begins with the turn that the one after it ends with",
+    edits: [{ file: `${QUERIES}/list-turns.sql`, find: "e.seq < $2::bigint", replace: "e.seq <= $2::bigint" }],
+    killedBy: { file: "test/engine/read-turns.test.ts", test: "are read whole by pages of" },
+  },
+  {
+    name: "the oldest page of a conversation forgets its input",
+    edits: [
+      {
+        file: "shared/engine/read-turns.ts",
+        find: "whole && (before === null || before > 0) ? [...said, input] : [...said]",
+        replace: "whole && before === null ? [...said, input] : [...said]",
+      },
+    ],
+    killedBy: { file: "test/engine/read-turns.test.ts", test: "are read whole by pages of" },
+  },
+  {
+    name: "of two answers in a row one is said",
+    edits: [
+      {
+        file: `${QUERIES}/list-turns.sql`,
+        find: "WHEN 'InputRequested' THEN true",
+        replace:
+          "WHEN 'InputRequested' THEN (SELECT b.type FROM :agent.events b WHERE b.run_id = e.run_id AND b.stream_id = e.stream_id AND b.seq < e.seq AND b.type IN ('InputRequested', 'UserMessage') ORDER BY b.seq DESC LIMIT 1) IS DISTINCT FROM 'InputRequested'",
+      },
+    ],
+    killedBy: { file: STORE, test: "two answers in a row are two" },
+  },
+  {
     name: "a call that is begun again counts as the next of its kind",
     edits: [
       {

@@ -1,12 +1,14 @@
 // The append statement as its query file describes it, in the store's twin for the simulation: up to a whole batch of streams at once.
 
 import { TorenError } from "../../shared/core/errors.ts";
-import { fromStored, type Json, type JsonObject, jsonBytes, toStored } from "../../shared/core/json.ts";
+import { type Json, type JsonObject, jsonBytes } from "../../shared/core/json.ts";
 import { GRACE_MS, PAYLOAD_MAX_BYTES } from "../../shared/core/limits.ts";
 import { type Amount, NOTHING } from "../../shared/core/task/ledger.ts";
-import type { Append, NewEvent, StreamRow, Wait } from "../../shared/ports/store.ts";
-import { type Run, type RunRecord, runKey, type Stream, streamKey, type Transaction, type Wave } from "./database.ts";
+import type { Append, NewEvent, StreamRow } from "../../shared/ports/store.ts";
+import { type Run, type Stream, streamKey, type Transaction, type Wave } from "./database.ts";
 import { payAll, poorOnes } from "./purse.ts";
+import { restate } from "./restate.ts";
+import { stored } from "./stored.ts";
 
 export interface Written {
   readonly outcome: "ok" | "conflict" | "again" | "heard" | "budget";
@@ -24,10 +26,6 @@ export function refuseTooLarge(what: string, value: unknown): void {
   const message = `${what} has ${bytes} bytes as JSON; at most ${PAYLOAD_MAX_BYTES} bytes can be recorded.`;
   throw new TorenError("payload.too_large", message);
 }
-
-/** The value as a jsonb column gives it back. */
-export const stored = <T>(value: T): T =>
-  fromStored(JSON.parse(JSON.stringify(toStored(value as Json))) as Json) as unknown as T;
 
 interface Target {
   readonly runId: string;
@@ -262,33 +260,4 @@ function postBells(
     for (const [i, { wave, broke }] of some.toSorted((a, b) => a.wave - b.wave).entries())
       post(tx, row, last - some.length + i + 1, `wave:${wave}`, { kind: "wave", wave, broke });
   }
-}
-
-const phaseOf = (wait: Wait | null): RunRecord["phase"] =>
-  wait === "timer" ? "waitingTimer" : wait === "retry" ? "waitingRetry" : "running";
-
-/** The runs rows, last: the cached status. */
-async function restate(tx: Transaction, ok: readonly Fresh[], moved: ReadonlyMap<Append, Stream>): Promise<void> {
-  for (const [runId, some] of [...Map.groupBy(ok, (f) => f.row.runId)].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    let cuts = 0;
-    let change: Partial<RunRecord> = {};
-    for (const { append, row } of some) {
-      const now = moved.get(append) as Stream;
-      cuts += Number(now.wait === "cut") - Number(row.wait === "cut");
-      if (row.streamId !== "run") continue;
-      if (phaseOf(now.wait) !== phaseOf(row.wait)) change = { phase: phaseOf(now.wait) };
-      if (append.next.type === "end") change = { ...change, ...endOf(tx, append.next.outcome) };
-    }
-    if (cuts === 0 && Object.keys(change).length === 0) continue;
-    await tx.lock([runKey(runId)]);
-    tx.write(() => {
-      const run = tx.db.run(runId) as Run;
-      run.record = { ...run.record, ...change, waitingCut: run.record.waitingCut + cuts };
-    });
-  }
-}
-
-function endOf(tx: Transaction, outcome: Extract<Append["next"], { type: "end" }>["outcome"]): Partial<RunRecord> {
-  const output = outcome.status === "completed" ? stored(outcome.output) : null;
-  return { ended: outcome.status, endedAt: tx.clock(), output, error: "error" in outcome ? outcome.error : null };
 }

@@ -4,6 +4,7 @@
 import type { Json } from "../../shared/core/json.ts";
 import type { Amount } from "../../shared/core/task/ledger.ts";
 import type { Snapshot } from "../../shared/core/task/snapshot.ts";
+import type { RunMode } from "../../shared/ports/agents.ts";
 import type { RunBudget, RunStatus, StreamRow, Wait } from "../../shared/ports/store.ts";
 import type { Random } from "./random.ts";
 import type { Scheduler } from "./scheduler.ts";
@@ -63,6 +64,7 @@ export interface RunRecord extends Row {
   readonly runId: string;
   readonly agent: string;
   readonly process: string;
+  readonly mode: RunMode;
   readonly input: Json;
   readonly output: Json | null;
   readonly error: { readonly code: string; readonly message: string } | null;
@@ -71,7 +73,10 @@ export interface RunRecord extends Row {
   readonly request: string;
   readonly files: readonly string[];
   readonly ended: "completed" | "failed" | "cancelled" | null;
+  /** Of its streams, by what they wait for. */
   readonly waitingCut: number;
+  readonly waitingApproval: number;
+  readonly waitingInput: number;
   readonly phase: "created" | "running" | "waitingRetry" | "waitingTimer";
   readonly createdAt: number;
   readonly endedAt: number | null;
@@ -89,7 +94,12 @@ export interface Run {
   readonly specs: Map<string, Spec>;
 }
 
-export const statusOf = (r: RunRecord): RunStatus => r.ended ?? (r.waitingCut > 0 ? "waitingCut" : r.phase);
+export function statusOf(r: RunRecord): RunStatus {
+  if (r.ended !== null) return r.ended;
+  if (r.waitingCut > 0) return "waitingCut";
+  if (r.waitingApproval > 0) return "waitingApproval";
+  return r.waitingInput > 0 ? "awaitingInput" : r.phase;
+}
 
 /** Mistakes that can be planted in the statements, to see that the simulation finds them. */
 export interface Plants {

@@ -3,8 +3,9 @@
 import { GRACE_MS } from "../../shared/core/limits.ts";
 import { NOTHING } from "../../shared/core/task/ledger.ts";
 import type { Plan } from "../../shared/ports/store.ts";
-import { inOrder, insertEvents, post, stored } from "./append.ts";
+import { inOrder, insertEvents, post } from "./append.ts";
 import { type Run, runKey, type Stream, type Transaction, UniqueViolation } from "./database.ts";
+import { stored } from "./stored.ts";
 
 /** Null: head or epoch was not as expected. */
 export async function planStatement(

@@ -14,14 +14,16 @@ import type {
   StreamRow,
   TaskStore,
   TraceStore,
-  Watch,
 } from "../../shared/ports/store.ts";
 import { effectiveEvents } from "../support/log-checker-task.ts";
-import { refuseTooLarge, stored } from "./append.ts";
+import { refuseTooLarge } from "./append.ts";
 import { ask, type Connection, repeatable } from "./connection.ts";
-import { type RunRecord, type Stream, statusOf, streamKey, type Transaction, UniqueViolation } from "./database.ts";
+import { type RunRecord, type Stream, statusOf, type Transaction, UniqueViolation } from "./database.ts";
+import { approvals, turns } from "./people-store.ts";
 import { newStream } from "./plan.ts";
+import { stored } from "./stored.ts";
 import { createSimStreams } from "./streams.ts";
+import { createWatch } from "./watch.ts";
 
 export const createSimStore = (connection: Connection): Store => ({
   streams: createSimStreams(connection),
@@ -38,8 +40,8 @@ const byId = (a: Stream, b: Stream): number => (a.streamId < b.streamId ? -1 : 1
 
 function createTasks(connection: Connection): TaskStore {
   return {
-    approvals: async () => [], // the simulated programs have no gated tools, and no sessions
-    turns: async () => [],
+    approvals: (_, runId) => ask(connection, "approvals", (tx) => approvals(tx, runId)),
+    turns: (_, runId, page) => ask(connection, "turns", (tx) => turns(tx, runId, page)),
     snapshot: ({ runId, streamId }) =>
       ask(connection, `snapshot ${streamId}`, (tx) => {
         const kept = tx.db.run(runId)?.snapshots.get(streamId);
@@ -69,7 +71,7 @@ function createTasks(connection: Connection): TaskStore {
           wave: number === null ? null : { number, maxParallel },
           taskId,
           role,
-          session: false,
+          session: tx.db.run(runId)?.record.mode === "session" && taskId === "w0t0",
           input: stored(input),
           digest,
           budget: tx.db.run(runId)?.record.budget ?? NO_BUDGET,
@@ -222,8 +224,8 @@ function rowOf(record: RunRecord | undefined): RunRow | null {
 }
 
 function outlineOf(record: RunRecord): RunOutline {
-  const { agent, runId, process, error, generation, createdAt, endedAt } = record;
-  return { agent, runId, process, mode: "task", status: statusOf(record), error, generation, createdAt, endedAt };
+  const { agent, runId, process, mode, error, generation, createdAt, endedAt } = record;
+  return { agent, runId, process, mode, status: statusOf(record), error, generation, createdAt, endedAt };
 }
 
 const streamRow = (s: Stream): StreamRow => {
@@ -261,11 +263,13 @@ async function createStatement(tx: Transaction, run: NewRun, request: string): P
   const now = tx.clock();
   const payload = stored({ process, input });
   tx.write((born) => {
-    const state = { output: null, error: null, ended: null, waitingCut: 0, phase: "created" as const, endedAt: null };
+    const waiting = { waitingCut: 0, waitingApproval: 0, waitingInput: 0 };
+    const state = { output: null, error: null, ended: null, ...waiting, phase: "created" as const, endedAt: null };
     const own = {
       runId,
       agent,
       process,
+      mode: run.mode ?? "task",
       input: stored(input),
       generation,
       idempotencyKey,
@@ -287,49 +291,3 @@ async function createStatement(tx: Transaction, run: NewRun, request: string): P
   });
   return true;
 }
-
-function createWatch(connection: Connection): Watch {
-  return {
-    due: (agent, limit, backOffMs) =>
-      ask(connection, "due", (tx) => {
-        const seen = streamsOf(tx, agent).filter((s) => s.wakeAt !== null && s.wakeAt <= tx.clock());
-        const due = seen.sort((a, b) => (a.wakeAt ?? 0) - (b.wakeAt ?? 0)).slice(0, limit);
-        return due.flatMap((s) => {
-          if (!tx.tryLock(streamKey(s.runId, s.streamId))) return [];
-          const live = s.status === "running" && (s.leaseUntil ?? 0) > tx.clock();
-          tx.update({ ...s, wakeAt: live ? s.leaseUntil : tx.clock() + backOffMs });
-          const { runId, streamId, role, attempts, soloAttempts } = s;
-          return live ? [] : [{ runId, streamId, role, attempts, soloAttempts }];
-        });
-      }),
-    audit: (agent, after, limit) =>
-      ask(connection, "audit", (tx) => {
-        const parked = streamsOf(tx, agent).filter((s) => s.status === "parked");
-        const page = parked
-          .map((s) => ({ s, place: `${s.runId}/${s.streamId}` }))
-          .filter(({ place }) => after === null || place > after)
-          .sort((a, b) => (a.place < b.place ? -1 : 1))
-          .filter(({ s }) => tx.tryLock(streamKey(s.runId, s.streamId)))
-          .slice(0, limit);
-        const fixed = page.filter(({ s }) => forgotten(s));
-        for (const { s } of fixed) tx.update({ ...s, status: "ready", wakeAt: tx.clock() });
-        return {
-          fixed: fixed.map(({ s }) => ({ runId: s.runId, streamId: s.streamId })),
-          next: page.length === limit ? (page.at(-1)?.place ?? null) : null,
-        };
-      }),
-    defer: ({ runId, streamId }, problem, afterMs) =>
-      ask(connection, "defer", async (tx) => {
-        if (!tx.sees(tx.db.stream(runId, streamId))) return;
-        await tx.lock([streamKey(runId, streamId)]);
-        const s = tx.db.stream(runId, streamId);
-        const free = s !== undefined && (s.leaseOwner === null || (s.leaseUntil ?? 0) < tx.clock());
-        if (free && s.status !== "ended") tx.update({ ...s, problem, wakeAt: tx.clock() + afterMs });
-      }),
-  };
-}
-
-const streamsOf = (tx: Transaction, agent: string): Stream[] =>
-  [...tx.db.runs.values()].filter((r) => r.record.agent === agent).flatMap((r) => [...r.streams.values()]);
-const forgotten = (s: Stream): boolean =>
-  s.inboxSeq > s.absorbed || s.wait === null || (s.wakeAt === null && (s.wait === "timer" || s.wait === "retry"));

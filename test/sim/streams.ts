@@ -16,10 +16,11 @@ import type {
   StreamRef,
   StreamStore,
 } from "../../shared/ports/store.ts";
-import { appendStatement, post, refuseTooLarge, stored, type Written } from "./append.ts";
+import { appendStatement, post, refuseTooLarge, type Written } from "./append.ts";
 import { ask, type Connection, repeatable } from "./connection.ts";
 import { runKey, streamKey, type Transaction, UniqueViolation } from "./database.ts";
 import { planStatement } from "./plan.ts";
+import { stored } from "./stored.ts";
 
 type As = Parameters<StreamStore["acquire"]>[1];
 

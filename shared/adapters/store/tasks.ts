@@ -72,16 +72,21 @@ export function createTasks(statements: Statements): TaskStore {
     },
     approvals: async (agent, runId) =>
       (await statements.ask<ApprovalRow>("list-approvals", agent, [runId])).map(approvalOf),
-    turns: async (agent, runId) => {
-      const rows = await statements.ask<{ by: "user" | "agent"; payload: Json; at: number }>("list-turns", agent, [
-        runId,
-      ]);
+    turns: async (agent, runId, { before, limit }) => {
+      const rows = await statements.ask<TurnRow>("list-turns", agent, [runId, before, limit]);
+      const said = rows.filter((row) => row.seq !== null); // one row comes without a turn, so that the count does
       const payloads = await restoreAll(
         statements,
         agent,
-        rows.map((row) => ({ runId, value: row.payload })),
+        said.map((row) => ({ runId, value: row.payload })),
       );
-      return rows.map((row, i) => ({ by: row.by, text: turnText(payloads[i] as TurnPayload), at: row.at }));
+      const turns = said.map(({ seq, by, at }, i) => ({
+        seq: seq ?? 0,
+        by,
+        text: turnText(payloads[i] as TurnPayload),
+        at,
+      }));
+      return { turns, count: rows[0]?.count ?? 0 };
     },
     open: async (agent, runId) => {
       const rows = await statements.ask<{ task_id: string; wait: Wait | null }>("list-open-tasks", agent, [runId]);
@@ -131,6 +136,13 @@ function approvalOf(row: ApprovalRow): PendingApproval {
   };
 }
 
+interface TurnRow {
+  readonly count: number;
+  readonly seq: number | null;
+  readonly by: "user" | "agent";
+  readonly payload: Json;
+  readonly at: number;
+}
 /** Of InputRequested and UserMessage, or of TaskCompleted. */
 type TurnPayload = { readonly text?: string; readonly result?: Json };
 const turnText = ({ text, result }: TurnPayload): string => text ?? textOf(result ?? null);

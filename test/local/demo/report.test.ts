@@ -35,6 +35,7 @@ function ending(answer = ANSWER, given: { run?: Partial<RunJson>; over?: Partial
     approvals: [],
     cuts: [],
     turns: null,
+    turnCount: null,
     budget: null,
     waves: [],
     usage,

@@ -40,6 +40,7 @@ const run = (waves: RunJson["waves"], more: Partial<RunJson> = {}): RunJson => (
   approvals: [],
   cuts: [],
   turns: null,
+  turnCount: null,
   budget: null,
   usage: { input: 3_000, cacheRead: 500, cacheWrite: 0, output: 700, reasoning: 0 },
   costUsd: 0.05,

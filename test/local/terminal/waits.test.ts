@@ -97,17 +97,15 @@ test("what a model wrote can't move the cursor, hide text or fill the screen", (
     expect(text.length).toBeLessThan(400);
   }
   const [said] = transcriptLines(
-    [{ by: "agent", text: "\u001b[31mred\nand more", at: "2026-01-01T11:58:00Z" }],
-    5,
+    [{ seq: 1, by: "agent", text: "\u001b[31mred\nand more", at: "2026-01-01T11:58:00Z" }],
+    1,
     style,
   );
   expect(said).toBe("  agent   \ufffd[31mred\n          and more");
 });
 
-test("of a long conversation the end is shown", () => {
-  const turns = Array.from(
-    { length: 9 },
-    (_, i) => ({ by: "user", text: `t${i}`, at: "2026-01-01T11:58:00Z" }) as const,
-  );
-  expect(transcriptLines(turns, 2, style)).toEqual(["  … 7 above (--json has them)", "  user    t7", "  user    t8"]);
+test("of a long conversation the end is shown, and how much there is above", () => {
+  const turns = [7, 8].map((seq) => ({ seq, by: "user", text: `t${seq}`, at: "2026-01-01T11:58:00Z" }) as const);
+  const lines = transcriptLines(turns, 1_009, style);
+  expect(lines).toEqual(["  … 1,007 above (--turns shows more)", "  user    t7", "  user    t8"]);
 });
