@@ -1,13 +1,16 @@
 // The log of a server or worker: JSON lines for machines, short lines for who sits before it. Ids, codes and numbers only.
+import { createJsonLog } from "../../shared/adapters/log/json.ts";
+import { traceFields } from "../../shared/engine/telemetry.ts";
 import type { Log, LogFields } from "../../shared/ports/log.ts";
 import { styleOf } from "./style.ts";
 import { type Output, oneLine } from "./terminal.ts";
 import { shortId } from "./units.ts";
 
-type Level = "info" | "warn" | "error";
-
 /** One JSON object a line on the output; lines for people where it is a terminal. */
-export const createLog = (output: Output): Log => (output.size() === null ? jsonLog(output) : linesLog(output));
+export const createLog = (output: Output): Log => {
+  if (output.size() !== null) return linesLog(output);
+  return createJsonLog({ write: (line) => output.write(line), about: ({ runId }) => traceFields(runId) });
+};
 
 /** Only what went wrong, as text: for commands that show something else meanwhile. */
 export const troubleLog = (say: (text: string) => void): Log => ({
@@ -15,14 +18,6 @@ export const troubleLog = (say: (text: string) => void): Log => ({
   warn: (what, fields) => say(`${what}${fieldsText(fields)}`),
   error: (what, fields) => say(`${what}${fieldsText(fields)}`),
 });
-
-function jsonLog(output: Output): Log {
-  const write =
-    (level: Level) =>
-    (what: string, fields: LogFields = {}): void =>
-      output.write(`${JSON.stringify({ time: new Date().toISOString(), level, message: what, ...fields })}\n`);
-  return { info: write("info"), warn: write("warn"), error: write("error") };
-}
 
 function linesLog(output: Output): Log {
   const style = styleOf(output);

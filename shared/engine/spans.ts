@@ -44,8 +44,9 @@ export async function traceStart<T>(
   const caller = parseTraceparent(run.parent);
   const from = caller === null ? null : formatTraceparent(caller);
   const parent = activeTraceparent() === null ? from : undefined;
+  const work = { agent: run.agent, runId: run.runId, taskId: null, cameWith: undefined };
   return await inSpan(
-    () => ({ name: "toren.run", attributes: { ...idsOf(run), "toren.process": run.process }, parent }),
+    () => ({ name: "toren.run", attributes: { ...idsOf(run), "toren.process": run.process }, parent, work }),
     // Where nobody listens the caller's trace is still handed on to workers where somebody may.
     (traceparent) => start(traceparent ?? from ?? undefined),
     (result) => ({ forget: !isNew(result) }),

@@ -60,6 +60,7 @@ export async function startRun(deps: EngineDeps, request: StartRequest): Promise
       if (!created.same) return conflict(request);
       if (created.type === "existing") return { type: "existing", runId: created.runId };
       await nudge(deps, [hint]);
+      deps.log.info("run started", { agent, runId });
       return { type: "started", runId };
     },
     ({ type }) => type === "started",

@@ -55,7 +55,6 @@ export async function createRun(c: HttpContext, deps: HttpDeps): Promise<Respons
     ...(traceparent === undefined ? {} : { traceparent }),
   });
   if (started.type === "refused") throw new TorenError(started.error.code, started.error.message);
-  if (started.type === "started") deps.log.info("run started", { agent: body.agent, runId: started.runId });
   // Relative to this route, so that a stage path before it stays.
   const location = { location: `runs/${started.runId}` };
   return c.json({ runId: started.runId, agent: body.agent }, started.type === "started" ? 201 : 200, location);

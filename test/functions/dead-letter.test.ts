@@ -37,6 +37,17 @@ test("each dead letter becomes a row under the queue it came from, once, and a l
   expect(log.entries.filter((e) => e.level === "error")).toHaveLength(4);
 });
 
+test("the line in the log says whose a dead letter was, if it can be read", async () => {
+  const log = recordingLog();
+  const handle = createDeadLetterHandler({ deadLetters: { record: async () => {} }, log });
+  const hint = { agent: "crew", runId: "00000000-0000-4000-8000-000000000001", taskId: "w0t0" };
+  await handle(toSqsEvent([dead("1", JSON.stringify({ ...hint, traceparent: "x" })), dead("2", "{}")], true), context);
+  expect(log.entries.map((e) => e.fields)).toEqual([
+    { queue: "tasks-short", messageId: "1", receiveCount: 5, ...hint },
+    { queue: "tasks-short", messageId: "2", receiveCount: 5 },
+  ]);
+});
+
 test("one that can't be recorded stays on its queue; the others are recorded", async () => {
   const recorded: string[] = [];
   const handle = createDeadLetterHandler({
