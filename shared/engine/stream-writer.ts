@@ -6,7 +6,7 @@ import { GRACE_MS } from "../core/limits.ts";
 import { NOTHING, sum } from "../core/task/ledger.ts";
 import type { Appended, Lease, NewEvent, Next, Plan, Planned, Purse } from "../ports/store.ts";
 import type { EngineDeps, Worked } from "./deps.ts";
-import { watchInbox } from "./inbox-watch.ts";
+import { type InboxWatch, watchInbox } from "./inbox-watch.ts";
 
 /** Somebody else has the stream. Its former writer stops without a word: whatever it would say is refused (I12). */
 export class LeaseLost extends Error {
@@ -53,102 +53,116 @@ export interface StreamWriter {
 
 const storedForm = ({ type, ...payload }: Event): NewEvent => ({ type, payload: payload as NewEvent["payload"] });
 
-export function createStreamWriter(deps: EngineDeps, lease: Lease, head: number, cursor: number): StreamWriter {
+/** What is buffered, and how it reaches the log. */
+function createOutbox(deps: EngineDeps, lease: Lease, head: number, inbox: InboxWatch) {
   const { streams } = deps.store;
-  const inbox = watchInbox(streams, lease, cursor);
-  const { interrupt } = inbox;
   const buffered: Event[] = [];
   let lost = false;
-  const release = deps.keeper.hold({
-    lease,
-    onInbox: inbox.reached,
-    onLost: () => {
-      lost = true;
-      interrupt.abort();
-    },
-  });
-  const take = (): NewEvent[] => {
+  let purse: Purse | null = null;
+  const lose = (): void => {
+    lost = true;
+    inbox.interrupt.abort(); // tools that still run have nobody to report to
+  };
+  const held = (): void => {
     if (lost) throw new LeaseLost();
+  };
+  const take = (): NewEvent[] => {
+    held();
     return buffered.splice(0).map(storedForm);
   };
-  let purse: Purse | null = null;
-  const pay = (more: Purse): void => {
-    purse = {
-      hold: more.hold,
-      spend: sum(purse?.spend ?? NOTHING, more.spend),
-      keep: more.keep || (purse?.keep ?? false),
-    };
-  };
   const unlost = <T extends { readonly type: string }>(answer: T): Exclude<T, { readonly type: "conflict" }> => {
-    if (answer.type === "conflict") {
-      lost = true;
-      interrupt.abort(); // tools that still run have nobody to report to
-      throw new LeaseLost();
-    }
-    return answer as Exclude<T, { readonly type: "conflict" }>;
+    if (answer.type !== "conflict") return answer as Exclude<T, { readonly type: "conflict" }>;
+    lose();
+    throw new LeaseLost();
   };
   const written = <T extends { readonly head: number; readonly inboxSeq: number }>(answer: T): T => {
     head = answer.head;
     inbox.reached(answer.inboxSeq);
     return answer;
   };
-  const append = async (next: Next): Promise<Ok | Refused> => {
-    const progress = buffered.some((e) => e.type.endsWith("Completed"));
-    const [events, paid] = [take(), purse];
-    purse = null;
-    if (events.length === 0 && next.type === "run" && paid === null)
-      return { type: "ok", head, inboxSeq: inbox.reach, status: "running", rang: false };
-    const answer = unlost(
-      await streams.append({ lease, head, events, next, progress, ...(paid === null ? {} : { purse: paid }) }),
-    );
-    return answer.type === "ok" ? written(answer) : answer;
+  return {
+    lose,
+    held,
+    head: () => head,
+    size: () => buffered.length,
+    push: (event: Event): void => void buffered.push(event),
+    pay: (more: Purse): void => {
+      const spend = sum(purse?.spend ?? NOTHING, more.spend);
+      purse = { hold: more.hold, spend, keep: more.keep || (purse?.keep ?? false) };
+    },
+    /** As it is now; called, it is so again. */
+    mark: (): (() => void) => {
+      const [before, paid] = [[...buffered], purse];
+      return () => {
+        buffered.splice(0, Infinity, ...before);
+        purse = paid;
+      };
+    },
+    drop: (): void => {
+      buffered.length = 0;
+      purse = null;
+    },
+    append: async (next: Next): Promise<Ok | Refused> => {
+      const progress = buffered.some((e) => e.type.endsWith("Completed"));
+      const [events, paid] = [take(), purse];
+      purse = null;
+      if (events.length === 0 && next.type === "run" && paid === null)
+        return { type: "ok", head, inboxSeq: inbox.reach, status: "running", rang: false };
+      const answer = unlost(
+        await streams.append({ lease, head, events, next, progress, ...(paid === null ? {} : { purse: paid }) }),
+      );
+      return answer.type === "ok" ? written(answer) : answer;
+    },
+    plan: async (waves: Plan["waves"]) => written(unlost(await streams.plan({ lease, head, events: take(), waves }))),
   };
+}
 
+export function createStreamWriter(deps: EngineDeps, lease: Lease, head: number, cursor: number): StreamWriter {
+  const inbox = watchInbox(deps.store.streams, lease, cursor);
+  const { interrupt } = inbox;
+  const outbox = createOutbox(deps, lease, head, inbox);
+  const release = deps.keeper.hold({ lease, onInbox: inbox.reached, onLost: outbox.lose });
   return {
     lease,
     interrupt: interrupt.signal,
     get head() {
-      return head;
+      return outbox.head();
     },
     get next() {
-      return head + buffered.length + 1;
+      return outbox.head() + outbox.size() + 1;
     },
     get absorbed() {
       return inbox.absorbed;
     },
     buffer: (event) => {
-      buffered.push(event);
+      outbox.push(event);
       if (typeof event.inboxSeq === "number") inbox.absorb(event.inboxSeq);
-      return head + buffered.length;
+      return outbox.head() + outbox.size();
     },
     flush: async (next = { type: "run" }) => {
-      const answer = await append(next);
+      const answer = await outbox.append(next);
       if (answer.type !== "ok") throw new Error(`an append without a condition was refused: ${answer.type}`);
       return answer;
     },
     tryFlush: async (last, next, more) => {
-      const [before, paid] = [[...buffered], purse];
-      buffered.push(last);
-      if (more !== undefined) pay(more);
-      const answer = await append(next);
+      const restore = outbox.mark();
+      outbox.push(last);
+      if (more !== undefined) outbox.pay(more);
+      const answer = await outbox.append(next);
       if (answer.type === "ok") return answer;
-      buffered.push(...before);
-      purse = paid;
+      restore();
       if (answer.type === "heard") inbox.reached(answer.inboxSeq);
       return answer;
     },
-    pay,
-    plan: async (waves) => written(unlost(await streams.plan({ lease, head, events: take(), waves }))),
+    pay: outbox.pay,
+    plan: outbox.plan,
     facts: async () => {
-      if (lost) throw new LeaseLost();
+      outbox.held();
       return await inbox.waiting();
     },
     heard: inbox.heard,
     expect: inbox.expect,
-    drop: () => {
-      buffered.length = 0;
-      purse = null;
-    },
+    drop: outbox.drop,
     close: () => {
       release();
       interrupt.abort();

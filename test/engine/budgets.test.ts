@@ -72,7 +72,7 @@ describe("budgets", () => {
     const second = t.stack([role("main", { maxTokens: 100 })], MAIN, { model });
     const row = await second.drive({ agent: AGENT, runId });
     const [answer] = await t.payloads(runId, "LlmCallCompleted");
-    const { input, output } = answer?.usage as { input: number; output: number };
+    const { input, output } = (answer ?? { usage: null }).usage as { input: number; output: number };
     expect(row).toMatchObject({ status: "completed", budget: { spent: { tokens: held + input + output } } });
   });
 

@@ -150,11 +150,14 @@ test("a message that comes in the very moment of the last answer is read, not lo
   const runId = await stack.start(AGENT, "a");
   await stack.drive({ agent: AGENT, runId });
   const { append } = stack.deps.store.streams;
-  let late: Promise<unknown> | null = null;
+  let late: Promise<unknown> = Promise.resolve();
+  let sent = false;
   Object.assign(stack.deps.store.streams, {
     append: async (item: Parameters<typeof append>[0]) => {
-      if (late === null && item.next.type === "end" && item.lease.stream.streamId !== "run")
+      if (!sent && item.next.type === "end" && item.lease.stream.streamId !== "run") {
+        sent = true;
         late = sendMessage(stack.deps, say(runId, "one thing more"));
+      }
       await late;
       return await append(item);
     },

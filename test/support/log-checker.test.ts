@@ -137,7 +137,7 @@ describe("of a call whose worker died the checker reports", () => {
       task.inboxSeq = 1;
     }
     renumber(task, task.events.toSpliced(start + 1, 0, ...more, again));
-    return checkLog([run as RunDump]).join("\n");
+    return checkLog([run]).join("\n");
   }
 
   test("nothing, where somebody allowed it to begin again", async () => {

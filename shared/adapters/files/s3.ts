@@ -1,4 +1,5 @@
 // Files on AWS: in Postgres, and above 4 MiB in S3. Twin on a laptop: postgres.ts.
+import type * as sdkTypes from "@aws-sdk/client-s3";
 import type { S3Client } from "@aws-sdk/client-s3";
 import { messageOf, TorenError } from "../../core/errors.ts";
 import { FILE_IN_ROW_BYTES } from "../../core/limits.ts";
@@ -16,7 +17,7 @@ export interface S3FilesOptions {
 export const createS3Files = ({ database, bucket, pathStyle = false }: S3FilesOptions): Files =>
   createFileRows(database, createBucket(bucket, pathStyle));
 
-type Sdk = typeof import("@aws-sdk/client-s3");
+type Sdk = typeof sdkTypes;
 
 /** The SDK is loaded when a large file comes, and not before. */
 async function loadS3(forcePathStyle: boolean): Promise<{ sdk: Sdk; client: S3Client }> {

@@ -1,4 +1,5 @@
 // The messages of the pulse: one queue, which feeds the guardian alone.
+import type { SQSClient } from "@aws-sdk/client-sqs";
 import { messageOf, TorenError } from "../../core/errors.ts";
 import { PULSE_MS } from "../../core/limits.ts";
 
@@ -16,4 +17,4 @@ export function createBeatSender(queueUrl: string): (beat: number) => Promise<vo
   };
 }
 
-let client: import("@aws-sdk/client-sqs").SQSClient | undefined;
+let client: SQSClient | undefined;

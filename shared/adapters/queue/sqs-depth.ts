@@ -1,4 +1,5 @@
 // How many messages wait in a queue of SQS: approximately, as SQS counts.
+import type { SQSClient } from "@aws-sdk/client-sqs";
 import { messageOf, TorenError } from "../../core/errors.ts";
 
 export interface Depth {
@@ -35,4 +36,4 @@ export async function depthOf(queueUrl: string): Promise<Depth> {
   }
 }
 
-let client: import("@aws-sdk/client-sqs").SQSClient | undefined;
+let client: SQSClient | undefined;

@@ -1,5 +1,6 @@
 // The queue in SQS: four standard queues and one for dead letters. Twin on a laptop: postgres.ts, which keeps SQS' words and rules.
 // The SDK is loaded at the first call: a function that only reads a row doesn't pay for it.
+import type * as sdkTypes from "@aws-sdk/client-sqs";
 import type { Message, SendMessageBatchRequestEntry, SQSClient } from "@aws-sdk/client-sqs";
 import { messageOf, TorenError } from "../../core/errors.ts";
 import { QUEUE_BATCH_MESSAGES, QUEUE_DELAY_MAX_MS, QUEUE_SEND_TRIES } from "../../core/limits.ts";
@@ -11,7 +12,7 @@ export interface SqsQueueOptions {
   readonly deadUrl: string;
 }
 
-type Sdk = typeof import("@aws-sdk/client-sqs");
+type Sdk = typeof sdkTypes;
 
 /** Region, endpoint and credentials come from the environment, as every AWS client has them. */
 export function createSqsQueue({ urls, deadUrl }: SqsQueueOptions): Queue {

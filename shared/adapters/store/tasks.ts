@@ -29,19 +29,7 @@ export function createTasks(statements: Statements): TaskStore {
       const budget = budgetOf(row.cap_tokens, row.cap_nano);
       return { taskId, role, session, wave, input: input ?? null, digest, budget };
     },
-    snapshot: async ({ agent, runId, streamId }) => {
-      const [row] = await statements.ask<{ seq: number; absorbed: number; state: Json }>("read-snapshot", agent, [
-        runId,
-        streamId,
-        FOLD_VERSION,
-      ]);
-      return row === undefined ? null : { ...row, state: fromStored(row.state) };
-    },
-    keepSnapshot: async ({ agent, runId, streamId }, { seq, absorbed, state }) => {
-      if (jsonBytes(state) > SNAPSHOT_MAX_BYTES) return;
-      const { text } = storedValue("The session's state", state, PAYLOAD_MAX_BYTES);
-      await statements.ask("keep-snapshot", agent, [runId, streamId, seq, FOLD_VERSION, absorbed, text]);
-    },
+    ...snapshots(statements),
     digests: async (agent, runId) => {
       const rows = await statements.ask<{ task_id: string; digest: string }>("list-digests", agent, [runId]);
       return rows.map((row) => ({ taskId: row.task_id, digest: row.digest }));
@@ -94,6 +82,22 @@ export function createTasks(statements: Statements): TaskStore {
     },
   };
 }
+
+const snapshots = (statements: Statements): Pick<TaskStore, "snapshot" | "keepSnapshot"> => ({
+  snapshot: async ({ agent, runId, streamId }) => {
+    const [row] = await statements.ask<{ seq: number; absorbed: number; state: Json }>("read-snapshot", agent, [
+      runId,
+      streamId,
+      FOLD_VERSION,
+    ]);
+    return row === undefined ? null : { ...row, state: fromStored(row.state) };
+  },
+  keepSnapshot: async ({ agent, runId, streamId }, { seq, absorbed, state }) => {
+    if (jsonBytes(state) > SNAPSHOT_MAX_BYTES) return;
+    const { text } = storedValue("The session's state", state, PAYLOAD_MAX_BYTES);
+    await statements.ask("keep-snapshot", agent, [runId, streamId, seq, FOLD_VERSION, absorbed, text]);
+  },
+});
 
 interface SpecRow {
   readonly role: string;

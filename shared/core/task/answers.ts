@@ -46,7 +46,10 @@ export function answered(state: TaskState, response: Answer, spent: Usage): void
   state.turnSteps++;
   const uses = toolUses(response.content);
   for (const use of uses) state.usedIds.add(use.id);
-  if (response.stopReason === "contextExceeded") return tooLong(state); // half an answer: asked again when there is room
+  if (response.stopReason === "contextExceeded") {
+    tooLong(state); // half an answer: asked again when there is room
+    return;
+  }
   // Calls of an answer that was refused are never run: without results they would make the history illegal.
   const refused = response.stopReason === "refusal";
   const said = refused ? response.content.filter((part) => part.type !== "toolUse") : response.content;

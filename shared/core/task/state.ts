@@ -20,21 +20,11 @@ export function apply(state: TaskState, event: TaskEvent, seq: number): void {
     case "TaskStarted":
       state.attempts = event.attempt;
       return;
-    case "LlmCallStarted": // the call may be under way: the phase stays `ask`
-      state.asking = { purpose: event.purpose, digest: event.requestDigest };
-      state.accepted = null;
-      return;
+    case "LlmCallStarted":
     case "LlmCallAccepted":
-      state.accepted = event.ref;
-      return;
     case "LlmCallCompleted":
-      state.failures = 0;
-      state.retryAt = null;
-      state.usage = addUsage(state.usage, event.usage);
-      if (state.asking?.purpose === "summary") summarised(state, state.asking.digest, event.response);
-      else answered(state, event.response, event.usage);
-      state.asking = null;
-      state.accepted = null;
+    case "LlmCallFailed":
+      applyCall(state, event);
       return;
     case "ToolCallStarted": {
       const key = callKey(event.tool, event.args);
@@ -73,13 +63,6 @@ export function apply(state: TaskState, event: TaskEvent, seq: number): void {
     case "CutDecided":
       if (event.decision === "keep") sealHistory(state.header, state.history, seq);
       return;
-    case "LlmCallFailed":
-      state.failures++;
-      state.retryAt = event.retryAt ?? null;
-      if (event.error.code === "context_exceeded") tooLong(state);
-      state.asking = null;
-      state.accepted = null;
-      return;
     case "ToolResultsElided":
       for (const id of event.toolUseIds) state.elided.add(id);
       rewrite(state, withElided(state.history.messages, state.elided), seq);
@@ -95,6 +78,33 @@ export function apply(state: TaskState, event: TaskEvent, seq: number): void {
       return;
     default:
       event satisfies never;
+  }
+}
+
+type CallEvent = TaskEvent & {
+  readonly type: "LlmCallStarted" | "LlmCallAccepted" | "LlmCallCompleted" | "LlmCallFailed";
+};
+
+function applyCall(state: TaskState, event: CallEvent): void {
+  if (event.type === "LlmCallAccepted") {
+    state.accepted = event.ref;
+    return;
+  }
+  const { asking } = state;
+  state.accepted = null;
+  state.asking = null;
+  if (event.type === "LlmCallStarted") {
+    state.asking = { purpose: event.purpose, digest: event.requestDigest }; // it may be under way: the phase stays `ask`
+  } else if (event.type === "LlmCallFailed") {
+    state.failures++;
+    state.retryAt = event.retryAt ?? null;
+    if (event.error.code === "context_exceeded") tooLong(state);
+  } else {
+    state.failures = 0;
+    state.retryAt = null;
+    state.usage = addUsage(state.usage, event.usage);
+    if (asking?.purpose === "summary") summarised(state, asking.digest, event.response);
+    else answered(state, event.response, event.usage);
   }
 }
 

@@ -75,7 +75,7 @@ describe("whether anything is due soon", () => {
       runId: randomUUID(),
       files: [],
       budget: NO_BUDGET,
-    } as never);
+    });
   });
 
   test("is found in any agent's schema", async () => {

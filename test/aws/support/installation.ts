@@ -278,7 +278,7 @@ function feeder(nameOf: (name: FunctionName) => string, queues: TestQueues, puls
     mappings.delete(name);
   };
   const close = async (): Promise<void> => {
-    for (const name of [...mappings.keys()]) await detach(name);
+    for (const name of Array.from(mappings.keys())) await detach(name);
   };
   return { attach, detach, close };
 }
