@@ -2,8 +2,9 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { Context } from "aws-lambda";
 import { EVENT_LOOP_DELAY_MS } from "../shared/core/limits.ts";
+import { flushSpans, sdkProblem } from "../shared/engine/telemetry.ts";
 import type { Log } from "../shared/ports/log.ts";
-import { type Aws, composeAws } from "./aws.ts";
+import { type Aws, composeAws, sleep } from "./aws.ts";
 import type { Environment } from "./aws-environment.ts";
 import { failureFields } from "./failures.ts";
 import { createJsonLog } from "./log.ts";
@@ -56,12 +57,14 @@ export function lambda<E, A>(deployed: Deployed<E, A>, env: Environment = proces
 
 async function begin<E, A>(deployed: Deployed<E, A>, env: Environment, log: Log) {
   guardRejections(log);
+  const problem = sdkProblem();
+  if (problem !== null) log.warn(problem);
   const aws = await composeAws(env, log);
   if (deployed.leases === true) startWatchdog(aws.engine.leaseMs);
   return { aws, handle: deployed.make(aws, log) };
 }
 
-/** Before the handler returns, and its process may freeze: leases are let go of, and nothing that was begun is still under way. */
+/** Before the handler returns, and its process may freeze: leases are let go of, spans are sent, and nothing that was begun is still under way. */
 async function invoke<A>(deployed: Deployed<never, A>, aws: Aws, log: Log, work: () => Promise<A>): Promise<A> {
   await aws.refresh();
   const delay = monitorEventLoopDelay();
@@ -70,7 +73,7 @@ async function invoke<A>(deployed: Deployed<never, A>, aws: Aws, log: Log, work:
   try {
     return await work();
   } finally {
-    await pulse;
+    await Promise.all([pulse, flushSpans(sleep)]);
     delay.disable();
     const ms = Math.round(delay.max / 1e6);
     if (ms > EVENT_LOOP_DELAY_MS) log.warn("event loop stood still", { ms });

@@ -6,6 +6,7 @@ import { createTaskHandler } from "../functions/task.ts";
 import { createTickHandler } from "../functions/tick.ts";
 import { startWatchdog } from "../functions/watchdog.ts";
 import { createDeadLetters } from "../shared/adapters/queue/dead-letters.ts";
+import { flushSpans, sdkProblem } from "../shared/engine/telemetry.ts";
 import type { Log } from "../shared/ports/log.ts";
 import type { Laptop } from "./compose.ts";
 import { startGuardianLoop } from "./guardian-loop.ts";
@@ -22,6 +23,8 @@ export function startWork(laptop: Pick<Laptop, "engine" | "database">, log: Log,
   const stopping = new AbortController();
   const stop = stopping.signal;
   guardRejections(log);
+  const problem = sdkProblem();
+  if (problem !== null) log.warn(problem);
   const watchdog = startWatchdog(engine.leaseMs);
   const pump = startPump({
     queue: engine.queue,
@@ -41,6 +44,7 @@ export function startWork(laptop: Pick<Laptop, "engine" | "database">, log: Log,
       const [left] = await Promise.all([pump.stop(), guardian.stop()]);
       if (left > 0) log.warn("stopped before all work came to a step boundary", { left });
       await watchdog.stop();
+      await flushSpans(engine.sleep);
     },
   };
 }

@@ -1,4 +1,5 @@
 // The main program of a worker for long tasks: on Fargate, or wherever else the function's environment is set.
+import { flushSpans, sdkProblem } from "../../shared/engine/telemetry.ts";
 import { composeAws, sleep } from "../aws.ts";
 import { required } from "../aws-environment.ts";
 import { failureFields } from "../failures.ts";
@@ -12,6 +13,8 @@ const log = createJsonLog({ function: "long-task" });
 
 async function main(): Promise<void> {
   guardRejections(log);
+  const problem = sdkProblem();
+  if (problem !== null) log.warn(problem);
   const asked = new AbortController();
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => asked.abort());
   const { queues, idleExit } = required(process.env, "work");
@@ -37,6 +40,7 @@ async function main(): Promise<void> {
   });
   clearInterval(pulse);
   await watchdog.stop();
+  await flushSpans(sleep);
   await aws.close();
 }
 
