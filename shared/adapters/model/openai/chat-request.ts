@@ -1,9 +1,11 @@
 // From a question to the body of a chat completions request.
 import type OpenAI from "openai";
 import { canonical, type JsonObject } from "../../../core/json.ts";
+import { OPENAI_CALLS_PER_MESSAGE_MAX, OPENAI_OUTPUT_TOKENS_MIN } from "../../../core/limits.ts";
 import type { AssistantPart } from "../../../core/messages.ts";
 import { emptyResult } from "../../../core/task/texts.ts";
 import { inWords, type ReadyMessage, type ShownFile, type TextPart } from "../media.ts";
+import { familyOf } from "./families.ts";
 import { dataUrl, fileName, shownBy } from "./files.ts";
 import type { Draft, LeftOut } from "./leave-out.ts";
 import { objectOf } from "./options.ts";
@@ -36,15 +38,29 @@ export function chatDraft(question: Question, streamed: boolean, leftOut: LeftOu
   const body = {
     model,
     messages,
-    // OpenAI's newer models refuse max_tokens; other servers often know nothing else
-    ...(baseURL ? { max_tokens: request.maxTokens } : { max_completion_tokens: request.maxTokens }),
+    ...mostTokens(settings, request.maxTokens),
     ...(tools.length === 0 ? {} : { tools, ...choice }),
     ...(schema === null ? {} : { response_format: { type: "json_schema", json_schema: { name: "output", schema } } }),
     ...options,
     stream, // last: an option of that name would change the form of the answer
     ...(streamOptions ? { stream_options: { include_usage: true } } : {}),
   };
-  return { body: body as unknown as ChatBody, reasoning, schema: schema !== null, stream, streamOptions, files };
+  return {
+    body: body as unknown as ChatBody,
+    reasoning,
+    encrypted: false,
+    schema: schema !== null,
+    stream,
+    streamOptions,
+    files,
+  };
+}
+
+/** OpenAI's newer models refuse max_tokens, behind a gateway too; other servers often know nothing else. */
+function mostTokens({ model, baseURL }: Question["settings"], maxTokens: number): object {
+  const reasons = (familyOf(model)?.efforts?.length ?? 1) > 0 && familyOf(model) !== null;
+  if (baseURL && !reasons) return { max_tokens: maxTokens };
+  return { max_completion_tokens: Math.max(OPENAI_OUTPUT_TOKENS_MIN, maxTokens) };
 }
 
 /** A server of one's own may take any schema, and says so if it doesn't. */
@@ -62,11 +78,11 @@ interface Written {
 /** One of ours can be several of theirs: results of tools are messages of their own, before anything that is said. */
 function wireMessages({ settings: { model }, request: { system }, messages }: Question, leftOut: LeftOut): Written {
   const written: Wire[] = system.trim() === "" ? [] : [{ role: "system", content: system }];
-  const files = new Map<string, ShownFile>();
+  const files = new Map<object, ShownFile>();
   const turn = messages.findLastIndex(({ role, content }) => role === "user" && content.some((p) => p.type === "text"));
   let reasoning = false;
   for (const [i, message] of messages.entries()) {
-    if (message.role === "user") written.push(...userMessages(message.content, { leftOut, files, at: written.length }));
+    if (message.role === "user") written.push(...userMessages(message.content, leftOut, files));
     else {
       const thought = i < turn || leftOut.reasoning ? {} : thoughtOf(message.content, model);
       const wire = assistantMessage(message.content, thought);
@@ -74,7 +90,38 @@ function wireMessages({ settings: { model }, request: { system }, messages }: Qu
       if (wire !== null) written.push(wire);
     }
   }
-  return { messages: written, files, reasoning };
+  const taken = written.flatMap((message, i) => inParts(message, written.slice(i + 1)));
+  return { messages: taken, files: placesOf(taken, files), reasoning };
+}
+
+/** OpenAI takes so many calls in one message: an answer with more becomes several, each with its results. */
+function inParts(message: Wire, after: readonly Wire[]): Wire[] {
+  if (message.role === "tool") return []; // it came with its calls
+  if (message.role !== "assistant" || message.tool_calls === undefined) return [message];
+  const { tool_calls: calls, content = null, ...rest } = message;
+  const end = after.findIndex(({ role }) => role !== "tool");
+  const results = new Map(
+    after
+      .slice(0, end < 0 ? after.length : end)
+      .map((result) => [result.role === "tool" ? result.tool_call_id : "", result]),
+  );
+  const parts: Wire[] = [];
+  for (let at = 0; at < calls.length; at += OPENAI_CALLS_PER_MESSAGE_MAX) {
+    const some = calls.slice(at, at + OPENAI_CALLS_PER_MESSAGE_MAX);
+    parts.push({ ...rest, content: at === 0 ? content : null, tool_calls: some });
+    parts.push(...some.flatMap(({ id }) => results.get(id) ?? []));
+  }
+  return parts;
+}
+
+function placesOf(messages: readonly Wire[], files: ReadonlyMap<object, ShownFile>): Map<string, ShownFile> {
+  const places = new Map<string, ShownFile>();
+  for (const [i, { content }] of messages.entries())
+    for (const [j, part] of Array.isArray(content) ? content.entries() : []) {
+      const file = files.get(part);
+      if (file !== undefined) places.set(`messages[${i}].content[${j}]`, file);
+    }
+  return places;
 }
 
 function assistantMessage(content: readonly AssistantPart[], thought: object): Wire | null {
@@ -99,27 +146,18 @@ function thoughtOf(content: readonly AssistantPart[], model: string): object {
   return first === undefined ? {} : { [first.field]: notes.map(({ text }) => text).join("") };
 }
 
-interface Place {
-  readonly leftOut: LeftOut;
-  readonly files: Map<string, ShownFile>;
-  /** Of the first message that is written. */
-  readonly at: number;
-}
-
 function userMessages(
   parts: Extract<ReadyMessage, { role: "user" }>["content"],
-  { leftOut, files, at }: Place,
+  leftOut: LeftOut,
+  files: Map<object, ShownFile>,
 ): Wire[] {
   const results: Wire[] = [];
   const said: (TextPart | ShownFile)[] = [];
   for (const part of parts) {
     if (part.type !== "toolResult") said.push(part);
     else {
-      results.push({
-        role: "tool",
-        tool_call_id: part.toolUseId,
-        content: part.text.trim() === "" ? emptyResult() : part.text,
-      });
+      const content = part.text.trim() === "" ? emptyResult() : part.text;
+      results.push({ role: "tool", tool_call_id: part.toolUseId, content });
       if (part.shown.length > 0) said.push({ type: "text", text: shownBy(part.toolUseId) }, ...part.shown);
     }
   }
@@ -131,14 +169,15 @@ function userMessages(
   if (content.length === 0) return results;
   if (content.every((part) => part.type === "text"))
     return [...results, { role: "user", content: content.map(({ text }) => text).join("\n\n") }];
-  for (const [j, part] of content.entries())
-    if (part.type === "file") files.set(`messages[${at + results.length}].content[${j}]`, part);
-  return [...results, { role: "user", content: content.map(partOf) }];
+  return [...results, { role: "user", content: content.map((part) => partOf(part, files)) }];
 }
 
-function partOf(part: TextPart | ShownFile): Part {
+function partOf(part: TextPart | ShownFile, files: Map<object, ShownFile>): Part {
   if (part.type === "text") return { type: "text", text: part.text };
-  return part.kind === "image"
-    ? { type: "image_url", image_url: { url: dataUrl(part) } }
-    : { type: "file", file: { filename: fileName(part), file_data: dataUrl(part) } };
+  const wire: Part =
+    part.kind === "image"
+      ? { type: "image_url", image_url: { url: dataUrl(part) } }
+      : { type: "file", file: { filename: fileName(part), file_data: dataUrl(part) } };
+  files.set(wire, part);
+  return wire;
 }

@@ -11,6 +11,8 @@ import type { Complaint } from "./failures.ts";
 export interface LeftOut {
   /** Reasoning of earlier answers, and the ids of what followed it. */
   readonly reasoning: boolean;
+  /** The wish for reasoning in a form that can be sent back: models that don't reason refuse it. */
+  readonly encrypted: boolean;
   /** The answer's schema: the system prompt says it in words. */
   readonly schema: boolean;
   /** Streaming: organisations that OpenAI hasn't verified may not, with some models. */
@@ -22,6 +24,7 @@ export interface LeftOut {
 }
 export const NOTHING_LEFT_OUT: LeftOut = {
   reasoning: false,
+  encrypted: false,
   schema: false,
   stream: false,
   streamOptions: false,
@@ -31,6 +34,7 @@ export const NOTHING_LEFT_OUT: LeftOut = {
 /** What stands in a request that could be left out. */
 export interface Draft {
   readonly reasoning: boolean;
+  readonly encrypted: boolean;
   readonly schema: boolean;
   readonly stream: boolean;
   readonly streamOptions: boolean;
@@ -76,8 +80,9 @@ export function createLearned(): Learned {
   const schemaOf = ({ outputSchema }: ModelRequest): string => canonical(outputSchema ?? null);
   return {
     for: (request) => ({ ...known, ...(schemas.has(schemaOf(request)) ? { schema: true } : {}) }),
-    from: (request, { stream, streamOptions, schema }) => {
-      known = { ...known, ...(stream ? { stream } : {}), ...(streamOptions ? { streamOptions } : {}) };
+    from: (request, { stream, streamOptions, encrypted, schema }) => {
+      const left = Object.entries({ stream, streamOptions, encrypted }).filter(([, isLeftOut]) => isLeftOut);
+      known = { ...known, ...Object.fromEntries(left) };
       if (schema) schemas.add(schemaOf(request));
     },
   };
@@ -92,6 +97,8 @@ function without(complaint: Complaint, draft: Draft, leftOut: LeftOut): LeftOut 
   if (draft.streamOptions && about(/stream_options|include_usage/)) return { ...leftOut, streamOptions: true };
   if (draft.stream && (param === "stream" || about(/\bto stream\b|stream(ing)? .{0,40}not (support|allow)/i)))
     return { ...leftOut, stream: true };
+  if (draft.encrypted && (param.startsWith("include") || about(/encrypted.content is not supported/i)))
+    return { ...leftOut, encrypted: true };
   if (draft.reasoning && about(REASONING)) return { ...leftOut, reasoning: true };
   if (draft.schema && about(SCHEMA) && !about(/\bfunction\b|tools\b/i)) return { ...leftOut, schema: true };
   if (draft.files.size === 0 || !(status === 413 || about(FILES))) return null;

@@ -6,6 +6,7 @@ import { OPENAI_OUTPUT_TOKENS_MIN } from "../../../core/limits.ts";
 import type { ModelRequest } from "../../../core/messages.ts";
 import type { ReadyMessage } from "../media.ts";
 import type { OpenAiSettings } from "./client.ts";
+import { familyOf } from "./families.ts";
 import { itemsOf } from "./items.ts";
 import type { Draft, LeftOut } from "./leave-out.ts";
 import { isBackground, objectOf } from "./options.ts";
@@ -52,6 +53,8 @@ export function responsesDraft({ settings, request, messages, watched }: Questio
     ...listOf(hosted),
   ];
   const schema = leftOut.schema ? null : answerSchema(request.outputSchema);
+  // What the provider doesn't keep it has to give us; what it keeps it refuses to give
+  const encrypted = !background && !leftOut.encrypted && familyOf(model)?.efforts?.length !== 0;
   const stream = !leftOut.stream && (!background || watched); // unwatched, it is looked at now and then
   const body = {
     model,
@@ -61,13 +64,13 @@ export function responsesDraft({ settings, request, messages, watched }: Questio
     ...(tools.length === 0 ? {} : { tools, ...given({ tool_choice, parallel_tool_calls }) }),
     ...textOf(text, schema),
     store: background,
-    ...includeOf(include, background),
+    ...includeOf(include, encrypted),
     ...(baseURL ? {} : { prompt_cache_key: cacheKey(request) }),
     ...options,
     ...(background ? { background } : {}),
     stream,
   };
-  const draft = { reasoning, schema: schema !== null, stream, streamOptions: false, files, background };
+  const draft = { reasoning, encrypted, schema: schema !== null, stream, streamOptions: false, files, background };
   return { ...draft, body: body as unknown as ResponsesBody };
 }
 
@@ -77,9 +80,8 @@ function textOf(text: Json | undefined, schema: Record<string, unknown> | null):
   return Object.keys(config).length === 0 ? {} : { text: config };
 }
 
-/** What the provider doesn't keep it has to give us; what it keeps it refuses to give. */
-function includeOf(include: Json | undefined, background: boolean): object {
-  const wanted = new Set([...(background ? [] : ["reasoning.encrypted_content"]), ...listOf(include)]);
+function includeOf(include: Json | undefined, encrypted: boolean): object {
+  const wanted = new Set([...(encrypted ? ["reasoning.encrypted_content"] : []), ...listOf(include)]);
   return wanted.size === 0 ? {} : { include: [...wanted] };
 }
 

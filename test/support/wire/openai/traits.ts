@@ -1,0 +1,35 @@
+// What the models of these tests take, in the API's own terms and not in the adapter's.
+
+export interface Traits {
+  readonly reasons: boolean;
+  /** Takes temperature and top_p while it doesn't reason. */
+  readonly calmSampling: boolean;
+  /** It says of its messages whether they are commentary or the final answer. */
+  readonly phases: boolean;
+  readonly images: boolean;
+}
+
+export function traitsOf(model: string): Traits {
+  const reasons = /^(o\d|gpt-5(?!-chat)|gpt-6)/.test(model);
+  return {
+    reasons,
+    calmSampling: /^gpt-(5\.\d|6)/.test(model),
+    phases: /^gpt-(5\.[6-9]|6)/.test(model),
+    images: !/^(gpt-3\.5|o1-mini|o3-mini)/.test(model),
+  };
+}
+
+/** What no model that reasons takes beside it. */
+export function settingsProblem(
+  model: string,
+  { temperature, top_p }: { readonly temperature?: number | undefined; readonly top_p?: number | undefined },
+  effort: string | undefined,
+): string | null {
+  const { reasons, calmSampling } = traitsOf(model);
+  if (!reasons && effort !== undefined)
+    return "Unsupported parameter: 'reasoning.effort' is not supported with this model.";
+  const off = calmSampling && effort === "none";
+  if (reasons && !off && (temperature ?? top_p) !== undefined)
+    return "Unsupported parameter: 'temperature' is not supported with this model.";
+  return null;
+}
