@@ -1,6 +1,6 @@
 // What the queue-fed handlers share: messages worked on at once, acknowledged one by one as they settle, a line in the log for each.
 import type { Context, SQSBatchResponse, SQSEvent } from "aws-lambda";
-import { NACK_MS, QUEUE_BACKOFF_MAX_MS, QUEUE_BACKOFF_MS } from "../shared/core/limits.ts";
+import { CUT_OFF_MS, NACK_MS, QUEUE_BACKOFF_MAX_MS, QUEUE_BACKOFF_MS } from "../shared/core/limits.ts";
 import type { Circumstances, Worked } from "../shared/engine/deps.ts";
 import { traceWork } from "../shared/engine/spans.ts";
 import type { Log } from "../shared/ports/log.ts";
@@ -34,11 +34,13 @@ export interface Consumer {
  */
 export async function consume(consumer: Consumer, event: HintEvent, context: Context): Promise<SQSBatchResponse> {
   const failed: string[] = [];
+  const deadline = deadlineOf(context);
   const one = async (message: Arrived): Promise<void> => {
     const at = {
       solo: message.queue === "tasks-solo",
       remainingMs: () => context.getRemainingTimeInMillis(),
       stop: consumer.stop,
+      ...(deadline === null ? {} : { deadline: deadline.signal }),
     };
     if (!(await settle(consumer, message, at))) failed.push(message.messageId);
   };
@@ -48,10 +50,20 @@ export async function consume(consumer: Consumer, event: HintEvent, context: Con
   if (consumer.topUp === undefined) await Promise.all(together.map(one));
   else await workAndTopUp(consumer, consumer.topUp, together, one, () => context.getRemainingTimeInMillis());
   for (const message of alone) await one(message);
+  deadline?.clear(); // a frozen timer would ring at thaw
   const ofEvent = new Set(arrived.map((m) => m.messageId));
   return {
     batchItemFailures: failed.filter((id) => ofEvent.has(id)).map((itemIdentifier) => ({ itemIdentifier })),
   };
+}
+
+/** When what is under way is given up; null: nobody cuts this worker off. */
+function deadlineOf(context: Context): { readonly signal: AbortSignal; clear(): void } | null {
+  const leftMs = context.getRemainingTimeInMillis();
+  if (!Number.isFinite(leftMs)) return null;
+  const cut = new AbortController();
+  const timer = setTimeout(() => cut.abort(), Math.max(0, leftMs - CUT_OFF_MS));
+  return { signal: cut.signal, clear: () => clearTimeout(timer) };
 }
 
 /** Works on one message and acknowledges it, or hides it for a while. False: it failed. Never rejects. */

@@ -61,6 +61,8 @@ export const roleShape = {
   contextWindow: count.optional(),
   onUnknownOutcome: z.enum(["retry", "fail", "ask"]).optional(),
   approvalTimeout: duration.optional(),
+  runtime: z.enum(["short", "long"]).optional(),
+  isolate: z.boolean().optional(),
 };
 const roleYaml = z.strictObject(roleShape);
 export const ROLE_KEYS: readonly string[] = Object.keys(roleShape);

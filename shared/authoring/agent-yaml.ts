@@ -22,7 +22,7 @@ import type { LoadProblem } from "./problem.ts";
 import { readYaml, type YamlPath, type YamlText } from "./yaml-lines.ts";
 
 /** Keys that the product knows, but this version doesn't. */
-const LATER = new Set(["retention", "runtime", "isolate", "mcp"]);
+const LATER = new Set(["retention", "mcp"]);
 
 export interface AgentFile {
   /** Null when the problems leave nothing to go on with. */

@@ -35,7 +35,7 @@ export async function askStep(work: TaskWork, ask: Ask): Promise<Worked | null> 
       await leaveGates(deps, stream, gates, { [gate.key]: 0 });
       return kept;
     }
-    const asked = await askModel(deps, ask.request, writer.interrupt, contextOf(work, ask, reattach), {
+    const asked = await askModel(deps, ask.request, work.interrupt, contextOf(work, ask, reattach), {
       stepId: ask.stepId,
       purpose: ask.purpose,
       attempt: state.failures + 1,
@@ -61,10 +61,10 @@ export async function askStep(work: TaskWork, ask: Ask): Promise<Worked | null> 
       return await parkStream(work, "retry", { at: retryAt, now }); // an outage costs no compute
     }
     failed(work, ask, error);
-    const wait = linkedTo(writer.interrupt, work.at.stop); // a worker that stops doesn't sleep on
+    const wait = linkedTo(work.interrupt, work.at.stop); // a worker that stops doesn't sleep on
     await deps.sleep(waitMs, wait.signal);
     wait.abort();
-    if (writer.interrupt.aborted || mustHandOver(work)) return null;
+    if (work.interrupt.aborted || mustHandOver(work)) return null;
   }
 }
 

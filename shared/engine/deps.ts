@@ -38,6 +38,8 @@ export interface Circumstances {
   remainingMs(): number;
   /** Aborts when the worker is asked to stop: finish the step, release, hand over. */
   readonly stop: AbortSignal;
+  /** Aborts some seconds before this worker is cut off, whatever it does then: no time to finish the step. Left out: it never is. */
+  readonly deadline?: AbortSignal;
 }
 
 /**

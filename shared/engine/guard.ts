@@ -1,7 +1,7 @@
 // The guardian's pass: nudges what is stalled or due, and once an hour looks for parked streams that nobody would ever wake (I9, I10).
 import { CRASHES_BEFORE_SOLO, GUARDIAN_BACKOFF_MS, GUARDIAN_BATCH_STREAMS } from "../core/limits.ts";
 import type { EngineDeps } from "./deps.ts";
-import { hintOf, nudge } from "./hints.ts";
+import { hintOf, laneOf, nudge } from "./hints.ts";
 
 export interface Guarded {
   readonly nudged: number;
@@ -13,10 +13,13 @@ type GuardDeps = Pick<EngineDeps, "store" | "queue" | "agents">;
 export async function guard(deps: GuardDeps): Promise<Guarded> {
   const nudged = await eachAgent(deps, async (agent) => {
     const due = await deps.store.watch.due(agent, GUARDIAN_BATCH_STREAMS, GUARDIAN_BACKOFF_MS);
-    const hints = (solo: boolean) =>
-      due.filter((s) => s.attempts >= CRASHES_BEFORE_SOLO === solo).map((s) => hintOf(agent, s.runId, s.streamId));
-    await nudge(deps, hints(false));
-    await nudge(deps, hints(true), { solo: true });
+    const lanes = Map.groupBy(due, (s) => (s.attempts >= CRASHES_BEFORE_SOLO ? "solo" : laneOf(deps, agent, s.role)));
+    for (const [lane, streams] of lanes)
+      await nudge(
+        deps,
+        streams.map((s) => hintOf(agent, s.runId, s.streamId)),
+        { lane },
+      );
     return due.length;
   });
   return { nudged };

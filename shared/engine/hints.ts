@@ -1,4 +1,5 @@
 // The messages that work travels by (I9). Losing one costs time, never truth: the stream's clock brings the guardian.
+import type { Lane } from "../ports/agents.ts";
 import type { Hint, Outgoing, QueueName } from "../ports/queue.ts";
 import type { EngineDeps } from "./deps.ts";
 import { traceparentFor } from "./spans.ts";
@@ -17,8 +18,8 @@ export const hintOf = (agent: string, runId: string, streamId: string): Hint => 
   taskId: streamId === "run" ? null : streamId.slice("task:".length),
 });
 
-function outgoing(hint: Hint, how: { solo?: boolean; delayMs?: number; mark?: string }): Outgoing {
-  const queue: QueueName = how.solo ? "tasks-solo" : hint.taskId === null ? "ticks" : "tasks-short";
+function outgoing(hint: Hint, how: { lane?: Lane | undefined; delayMs?: number; mark?: string }): Outgoing {
+  const queue = queueFor(hint, how.lane);
   const dedupeKey = `${hint.runId}-${hint.taskId ?? "run"}${how.mark ?? ""}`; // keys are per queue
   const { agent, runId, taskId } = hint;
   const traceparent = traceparentFor(hint);
@@ -26,11 +27,22 @@ function outgoing(hint: Hint, how: { solo?: boolean; delayMs?: number; mark?: st
   return { queue, hint: sent, dedupeKey, ...(how.delayMs === undefined ? {} : { delayMs: how.delayMs }) };
 }
 
+/** A run's own stream runs alone too, but its ticks are never long. */
+function queueFor({ taskId }: Hint, lane: Lane | undefined): QueueName {
+  if (lane === "solo") return "tasks-solo";
+  if (taskId === null) return "ticks";
+  return lane === "long" ? "tasks-long" : "tasks-short";
+}
+
+/** Where tasks of a role belong; null or unknown: anywhere, and whoever takes it knows better. */
+export const laneOf = (deps: Pick<EngineDeps, "agents">, agent: string, role: string | null): Lane | undefined =>
+  role === null ? undefined : deps.agents.get(agent)?.agent.roles.get(role)?.lane;
+
 /** Sends hints of both kinds to the queues they belong to. */
 export async function nudge(
   deps: Pick<EngineDeps, "queue">,
   hints: readonly Hint[],
-  how: { solo?: boolean } = {},
+  how: { lane?: Lane | undefined } = {},
 ): Promise<void> {
   if (hints.length > 0) await deps.queue.send(hints.map((hint) => outgoing(hint, how)));
 }

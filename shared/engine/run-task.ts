@@ -22,7 +22,7 @@ import { parkStream } from "./park-stream.ts";
 import { keepHeader } from "./request-headers.ts";
 import { isHeld, type Standing, standingAfter, standingOf } from "./standing.ts";
 import { createStreamWriter, giveUp, type StreamWriter } from "./stream-writer.ts";
-import { giveBack, leaveToNewer, readOrGiveBack, stepBack, takeStream } from "./take-stream.ts";
+import { giveBack, laneElsewhere, leaveToNewer, moveTo, readOrGiveBack, stepBack, takeStream } from "./take-stream.ts";
 import { absorbed } from "./task-facts.ts";
 import { readTask, waitForInput } from "./task-snapshot.ts";
 import { toolStep } from "./task-steps.ts";
@@ -90,6 +90,8 @@ async function resume(deps: EngineDeps, hint: TaskHint, at: Circumstances, found
     const message = `The agent has no role "${spec.role}"; its roles are: ${known}.`;
     return await endFailed(deps, hint, writer, { code: "role.unknown", message });
   }
+  const elsewhere = laneElsewhere(role, at);
+  if (elsewhere !== null) return await moveTo(deps, hint, lease, elsewhere);
   const log: Recorded<TaskEvent>[] = [...found.log];
   const note = (event: TaskEvent): void =>
     void log.push({ ...event, seq: writer.buffer(event), recordedAt: lease.now });
@@ -151,6 +153,7 @@ async function loop(work: TaskWork, before: Standing): Promise<Worked> {
   try {
     return await turns(work, before, gates, place);
   } finally {
+    work.close();
     if (place.taken) await leaveGates(deps, writer.lease.stream, gates); // whoever waits there keeps its turn
   }
 }
@@ -200,7 +203,7 @@ async function turns(
       continue; // a fact came: perhaps the claim
     }
     const action = nextAction(state, caps);
-    if (works(action) && mustHandOver(work)) return await handOver(work);
+    if (works(action) && mustHandOver(work)) return await handOver(work, role.lane);
     if (!place.taken && gates.length > 0 && works(action)) {
       const waiting = await enterGates(work.deps, writer.lease.stream, gates);
       const parked = waiting === null ? null : await parkStream(work, "retry", waiting.wake);

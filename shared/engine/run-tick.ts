@@ -13,7 +13,7 @@ import { absorb, perhapsDecided } from "./absorb.ts";
 import { cutRun } from "./cut-run.ts";
 import type { Circumstances, EngineDeps, Worked } from "./deps.ts";
 import { handOver, mustHandOver } from "./hand-over.ts";
-import { nudge, streamOf } from "./hints.ts";
+import { laneOf, nudge, streamOf } from "./hints.ts";
 import { dueTimes, endRun, finish, park } from "./let-go.ts";
 import { linkedTo } from "./linked-signal.ts";
 import { type Steps, startSteps, stepEnd } from "./run-steps.ts";
@@ -137,10 +137,12 @@ async function dispatch(work: TickWork, waves: readonly PlannedWave[]): Promise<
   }
   const { agent, runId } = work.hint;
   const { complete } = await work.writer.plan(waves); // it also tells held tasks that they are claimed
-  const taskIds = waves.flatMap((w) => [...w.fresh.map((t) => t.taskId), ...w.claimed]);
-  await nudge(
-    work.deps,
-    taskIds.map((taskId) => ({ agent, runId, taskId })),
-  );
+  const tasks = waves.flatMap((w) => [...w.fresh, ...w.claimed.map((taskId) => ({ taskId, role: null }))]);
+  for (const [lane, some] of Map.groupBy(tasks, ({ role }) => laneOf(work.deps, agent, role)))
+    await nudge(
+      work.deps,
+      some.map(({ taskId }) => ({ agent, runId, taskId })),
+      { lane },
+    );
   return complete;
 }

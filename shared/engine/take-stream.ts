@@ -2,8 +2,8 @@
 // three deaths alone it fails).
 
 import { type ErrorInfo, TorenError } from "../core/errors.ts";
-import { CRASHES_ALONE_MAX, CRASHES_BEFORE_SOLO, DEFER_MS, GRACE_MS } from "../core/limits.ts";
-import type { Deployed } from "../ports/agents.ts";
+import { CRASHES_ALONE_MAX, CRASHES_BEFORE_SOLO, DEFER_MS, GRACE_MS, LONG_GRACE_MS } from "../core/limits.ts";
+import type { Deployed, Lane, RoleDefinition } from "../ports/agents.ts";
 import type { Hint } from "../ports/queue.ts";
 import type { Lease } from "../ports/store.ts";
 import type { Circumstances, EngineDeps, Worked } from "./deps.ts";
@@ -42,7 +42,7 @@ export async function takeStream(deps: EngineDeps, hint: Hint, at: Circumstances
       const { lease } = acquired;
       if (lease.attempts > CRASHES_BEFORE_SOLO && !at.solo) {
         await giveBack(deps, lease, 0, true);
-        await nudge(deps, [hint], { solo: true });
+        await nudge(deps, [hint], { lane: "solo" });
         return not("deferred");
       }
       const deaths = lease.soloAttempts - 1;
@@ -69,6 +69,19 @@ export async function giveBack(deps: EngineDeps, lease: Lease, afterMs: number, 
     next: { type: "release", afterMs, keepAttempts: crashing },
     progress: false,
   });
+}
+
+/** Where the tasks of a role belong, if it isn't here. What must run alone because it crashes does so, whatever its role says. */
+export function laneElsewhere({ lane }: RoleDefinition, at: Circumstances): Lane | null {
+  if (at.solo || lane === undefined) return null;
+  return lane === "solo" || at.deadline !== undefined ? lane : null;
+}
+
+/** Sends a stream that was taken, and not written yet, where its role belongs. The guardian gives that worker time to start. */
+export async function moveTo(deps: EngineDeps, hint: Hint, lease: Lease, lane: Lane): Promise<Worked> {
+  await giveBack(deps, lease, lane === "long" ? LONG_GRACE_MS : GRACE_MS);
+  await nudge(deps, [hint], { lane });
+  return "deferred";
 }
 
 /** A first look at a stream just taken. If it fails the lease is let go of: the hint comes again long before it would run out. */

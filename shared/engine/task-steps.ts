@@ -126,7 +126,7 @@ async function runAll(work: TaskWork, stepId: string, running: readonly Running[
   const ended = await Promise.allSettled(running.map(finish));
   const failure = ended.find((e) => e.status === "rejected");
   if (failure?.status === "rejected") throw failure.reason;
-  if (left > 0 && !writer.interrupt.aborted) throw new Error("a tool call ended without a result");
+  if (left > 0 && !work.interrupt.aborted) throw new Error("a tool call ended without a result");
 }
 
 async function run(
@@ -143,5 +143,5 @@ async function run(
     env: deployed.agent.env,
     files: toolFiles(deps, hint.agent, hint.runId),
   };
-  return await callTool(deps, tool, call.use.args, ctx, writer.interrupt);
+  return await callTool(deps, tool, call.use.args, ctx, work.interrupt);
 }

@@ -11,6 +11,7 @@ import type { Hint } from "../ports/queue.ts";
 import type { Outcome, TaskSpec } from "../ports/store.ts";
 import type { Circumstances, EngineDeps, Worked } from "./deps.ts";
 import { nudge } from "./hints.ts";
+import { linkedTo } from "./linked-signal.ts";
 import { factsOf } from "./model-facts.ts";
 import type { StreamWriter } from "./stream-writer.ts";
 
@@ -28,6 +29,10 @@ export interface TaskWork {
   readonly state: TaskState;
   /** The last event of the snapshot that the state was read from; 0: it was read from the whole log. */
   readonly snapshotSeq: number;
+  /** Aborts when the writer is interrupted, or this worker is about to be cut off: a step under way is given up. */
+  readonly interrupt: AbortSignal;
+  /** Leaves nothing on the signals that outlive the task. */
+  close(): void;
   /** The price of the role's model; null: unknown. */
   readonly rates: Rates | null;
   /** Buffers the event, and folds it: the state is always what the log will say. */
@@ -52,6 +57,7 @@ export function taskWork(
 ): TaskWork {
   const { writer, deployed, spec } = found;
   const fold = (event: TaskEvent, seq: number): void => apply(state, event, seq);
+  const cut = at.deadline === undefined ? null : linkedTo(writer.interrupt, at.deadline);
   return {
     deps,
     hint,
@@ -61,6 +67,8 @@ export function taskWork(
     spec,
     writer,
     state,
+    interrupt: cut?.signal ?? writer.interrupt,
+    close: () => cut?.unlink(),
     snapshotSeq: found.snapshot?.seq ?? 0,
     rates: factsOf(deps, deployed, role).price,
     record: (event) => {

@@ -35,8 +35,13 @@ export interface ToolDefinition extends ToolSchema {
   handler(args: unknown, ctx: ToolContext): unknown;
 }
 
+/** A kind of worker. `long`: one that nobody cuts off after some minutes. `solo`: one that works on nothing else meanwhile. */
+export type Lane = "long" | "solo";
+
 export interface RoleDefinition {
   readonly name: string;
+  /** The kind of worker that its tasks need; left out: any. */
+  readonly lane?: Lane;
   /** `provider/name`. */
   readonly model: string;
   readonly system: string;

@@ -335,7 +335,7 @@ export interface Watch {
     agent: string,
     limit: number,
     backOffMs: number,
-  ): Promise<{ runId: string; streamId: string; attempts: number; soloAttempts: number }[]>;
+  ): Promise<{ runId: string; streamId: string; role: string | null; attempts: number; soloAttempts: number }[]>;
   /** Parked streams with facts nobody absorbed or without a recorded wait (I10), made ready; a page at a time. */
   audit(
     agent: string,

@@ -119,15 +119,14 @@ defaults2: {}
 
   test("keys and values of later versions say so", () => {
     const { problems: later } = parse(`${HEAD}roles:
-  a: { system: x, runtime: long, isolate: true }
+  a: { system: x, runtime: long, isolate: true, mcp: {} }
 processes:
   chat: { role: a }
 retention: 30d
 `);
     expect(later.map(({ code, line: at, message }) => [code, at, message])).toEqual(
       [
-        [5, "roles.a.runtime"],
-        [5, "roles.a.isolate"],
+        [5, "roles.a.mcp"],
         [8, "retention"],
       ].map(([at, key]) => ["not_in_this_version", at, `${key} is not in this version: remove the key`]),
     );

@@ -7,6 +7,7 @@ import type { Statements } from "./statements.ts";
 interface DueRow {
   readonly run_id: string;
   readonly stream_id: string;
+  readonly role: string | null;
   readonly attempts: number;
   readonly solo_attempts: number;
   readonly nudge: boolean;
@@ -26,6 +27,7 @@ export function createWatch(statements: Statements): Watch {
         .map((row) => ({
           runId: row.run_id,
           streamId: row.stream_id,
+          role: row.role,
           attempts: row.attempts,
           soloAttempts: row.solo_attempts,
         }));

@@ -11,4 +11,4 @@ WITH due AS MATERIALIZED (
 UPDATE :agent.streams s SET
   wake_at = CASE WHEN s.status = 'running' AND s.lease_until > clock_timestamp() THEN s.lease_until ELSE clock_timestamp() + $2::int * interval '1 ms' END
 FROM due d WHERE s.run_id = d.run_id AND s.stream_id = d.stream_id
-RETURNING s.run_id, s.stream_id, s.attempts, s.solo_attempts, NOT (s.status = 'running' AND s.lease_until > clock_timestamp()) AS nudge
+RETURNING s.run_id, s.stream_id, s.role, s.attempts, s.solo_attempts, NOT (s.status = 'running' AND s.lease_until > clock_timestamp()) AS nudge

@@ -41,7 +41,13 @@ export function watchSuite(get: () => Bench): void {
         await b.passTime(5);
       }
       const due = await b.store.watch.due(b.agent, 500, 60_000);
-      expect(due.find((d) => d.runId === runId)).toEqual({ runId, streamId: "run", attempts: 2, soloAttempts: 1 });
+      expect(due.find((d) => d.runId === runId)).toEqual({
+        runId,
+        streamId: "run",
+        role: null,
+        attempts: 2,
+        soloAttempts: 1,
+      });
     });
 
     test("I10: what waits for a fact, and what has ended, is never due", async () => {
