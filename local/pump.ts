@@ -11,6 +11,7 @@ import {
   TICKS_PER_WORKER,
   VISIBILITY_MS,
 } from "../shared/core/limits.ts";
+import { outsideTraces } from "../shared/engine/telemetry.ts";
 import type { Log } from "../shared/ports/log.ts";
 import type { Queue, Received } from "../shared/ports/queue.ts";
 import { createLanes, type Lane, type Lanes, lane } from "./pump-lanes.ts";
@@ -45,7 +46,7 @@ export function startPump(deps: PumpDeps): Pump {
   const settled = createSettled(queue);
   const work = createWork(deps, (message) => settled.add(message));
   const { lanes } = work;
-  const unsubscribe = queue.onArrival((name) => lanes.arrived(name));
+  const unsubscribe = queue.onArrival((name) => outsideTraces(() => lanes.arrived(name))); // called by whoever sends
   const timers = [
     setInterval(() => {
       void settled.flush();

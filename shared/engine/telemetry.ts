@@ -95,6 +95,9 @@ export async function beneath<T>(traceparent: string | null, work: Work, act: ()
   return await context.with(remote(traceparent).setValue(WORK, work), act);
 }
 
+/** In nobody's trace: what is done for all, and only happens to be called by somebody's work. */
+export const outsideTraces = <T>(act: () => T): T => (listener() === null ? act() : context.with(ROOT_CONTEXT, act));
+
 function begin(
   tracer: Tracer,
   { name, attributes, parent, links = [], work }: SpanPlan,

@@ -247,6 +247,20 @@ test("a task that hands itself on stays below its tick, however often", async ()
   expect(named(sdk.spans(), "toren.tick").map(idOf)).toContain(parentOf(tasks[0] as (typeof tasks)[0]));
 });
 
+test("a worker claims messages in nobody's trace, although whoever sends one wakes it", async () => {
+  const stack = t.stack(CREW, { kind: "role", role: "writer" }, { model: crewModel() });
+  const { queue } = stack.deps;
+  const claims: unknown[] = [];
+  const receive: typeof queue.receive = (...how) => {
+    claims.push(trace.getActiveSpan());
+    return queue.receive(...how);
+  };
+  const pump = pumped({ ...stack, deps: { ...stack.deps, queue: { ...queue, receive } } });
+  await ended(stack, pump, await stack.start(AGENT, "x"));
+  expect(claims.length).toBeGreaterThan(3);
+  expect(claims.filter((span) => span !== undefined)).toEqual([]);
+});
+
 test("a trace that its sampler leaves out is left out by every worker, and goes on being one", async () => {
   sdk.close();
   sdk = registerSdk({ sampler: new ParentBasedSampler({ root: new AlwaysOffSampler() }) });
