@@ -82,8 +82,7 @@ function entriesOf(
       const note = leftOut.reasoning ? null : readNote(part, model);
       lost ||= note !== null && next !== null;
       if (note?.kind === "next") next = note;
-      else if (note?.kind === "item")
-        entries.push({ kind: "item", item: note.item, fits: !note.cut && canGoBack(note.item, note.stored, storing) });
+      else if (note?.kind === "item") entries.push({ kind: "item", item: note.item, fits: canGoBack(note, storing) });
       continue;
     }
     const last = entries.at(-1);

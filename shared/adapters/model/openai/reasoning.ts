@@ -35,7 +35,7 @@ export function readNote(part: OpaquePart, model: string): (Note & Origin) | nul
   if (by !== model || typeof stored !== "boolean") return null;
   const origin = { model, stored };
   const { item, cut, id, phase = null, arguments: text = null, field, text: said } = fields;
-  if (kind === "item" && isFields(item) && isSendable(item)) return { kind, item, cut: cut === true, ...origin };
+  if (kind === "item" && isFields(item)) return { kind, item, cut: cut === true, ...origin };
   if (kind === "next" && typeof id === "string" && isTextOrNull(phase) && isTextOrNull(text))
     return { kind, id, phase, arguments: text, ...origin };
   if (kind === "text" && typeof field === "string" && typeof said === "string")
@@ -43,9 +43,11 @@ export function readNote(part: OpaquePart, model: string): (Note & Origin) | nul
   return null;
 }
 
-/** Without the text that the provider encrypts, it finds what it has kept by its id. */
-export const canGoBack = (item: Fields, stored: boolean, storing: boolean): boolean =>
-  item.type !== "reasoning" || typeof item.encrypted_content === "string" || (stored && storing);
+/** Without the text that the provider encrypts, it finds what it has kept by its id. `storing`: it keeps the answer that is asked for, too. */
+export const canGoBack = ({ item, cut, stored }: Extract<Note, { kind: "item" }> & Origin, storing: boolean): boolean =>
+  !cut &&
+  isSendable(item) &&
+  (item.type !== "reasoning" || typeof item.encrypted_content === "string" || (stored && storing));
 
 /** Lone surrogates can't be sent as they came, and changed it is nothing that the provider knows. */
 const isSendable = (item: Fields): boolean => canonical(item) === canonical(wellFormedJson(item));
