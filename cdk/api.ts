@@ -71,6 +71,7 @@ export class Api extends Construct {
           : {}),
       },
     });
+    this.rest.node.tryRemoveChild("Endpoint"); // an output; the installation has one of its own
     this.routes();
     this.explain(accessLogs);
   }

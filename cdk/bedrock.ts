@@ -1,7 +1,7 @@
 // Permissions for the models on Bedrock that agents ask: an inference profile needs the foundation models behind it allowed too, wherever they run.
 import { type Stack, Token } from "aws-cdk-lib";
-import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { AgentToDeploy } from "./agents.ts";
+import type { Allowed } from "./allow.ts";
 import { StackProblem } from "./problem.ts";
 
 const PREFIX = "bedrock/";
@@ -19,38 +19,40 @@ const GEOGRAPHIES: Readonly<Record<string, RegExp>> = {
 };
 const PROFILE = /^(global|us-gov|us|eu|apac|jp|au|ca)\.(.+)$/;
 
+/** To ask one model. */
+export type ModelRight = Allowed;
+
 /** None when no agent asks Bedrock. @throws StackProblem for a model that can't be asked from the stack's region. */
-export function bedrockStatements(stack: Stack, agents: readonly AgentToDeploy[]): PolicyStatement[] {
+export function modelRights(stack: Stack, agents: readonly AgentToDeploy[]): ModelRight[] {
   const models = new Map<string, string>();
   for (const { name, models: ofAgent } of agents)
     for (const model of ofAgent.filter((m) => m.startsWith(PREFIX)))
       models.set(model.slice(PREFIX.length), models.get(model.slice(PREFIX.length)) ?? name);
-  const statements = [...models].sort().map(([model, agent]) => {
+  return [...models].sort().flatMap(([model, agent]) => {
     checkRegion(model, agent, stack.region);
-    return statementsOf(stack, model);
+    return rightsOf(stack, model);
   });
-  return statements.flat();
 }
 
-function statementsOf(stack: Stack, model: string): PolicyStatement[] {
-  const allow = (resources: string[], profile?: string): PolicyStatement =>
-    new PolicyStatement({
-      actions: ACTIONS,
-      resources,
-      ...(profile === undefined ? {} : { conditions: { StringEquals: { "bedrock:InferenceProfileArn": profile } } }),
-    });
+function rightsOf(stack: Stack, model: string): ModelRight[] {
+  const allowed = (resource: string): ModelRight => ({ actions: ACTIONS, resources: [resource] });
+  /** What lies behind a profile, and only by way of it. */
+  const behindProfile = (resource: string, profile: string): ModelRight => ({
+    ...allowed(resource),
+    conditions: { StringEquals: { "bedrock:InferenceProfileArn": profile } },
+    why: "An inference profile sends a call to whichever region has room; the condition holds it to this profile.",
+  });
   const foundation = (name: string, region = stack.region): string =>
     `arn:${stack.partition}:bedrock:${region}::foundation-model/${name}`;
   if (model.startsWith("arn:")) {
-    // What lies behind a profile of the user's own isn't known here: allowed only through it.
-    return /:(application-)?inference-profile\//.test(model)
-      ? [allow([model]), allow([foundation("*", "*")], model)]
-      : [allow([model])];
+    // Which models are behind a profile of the user's own isn't known here.
+    const isProfile = /:(application-)?inference-profile\//.test(model);
+    return [allowed(model), ...(isProfile ? [behindProfile(foundation("*", "*"), model)] : [])];
   }
   const [, , behind] = PROFILE.exec(model) ?? [];
-  if (behind === undefined) return [allow([foundation(model)])];
+  if (behind === undefined) return [allowed(foundation(model))];
   const profile = stack.formatArn({ service: "bedrock", resource: "inference-profile", resourceName: model });
-  return [allow([profile]), allow([foundation(behind, "*")], profile)];
+  return [allowed(profile), behindProfile(foundation(behind, "*"), profile)];
 }
 
 function checkRegion(model: string, agent: string, region: string): void {

@@ -64,6 +64,7 @@ const OPTIONS = {
   outExtension: { ".js": ".mjs" },
   bundle: true,
   minify: true,
+  lineLimit: 500, // an error that ends the process prints its whole line
   format: "esm",
   platform: "node",
   target: "node24",

@@ -1,5 +1,5 @@
 // The database: PostgreSQL on RDS, inside the VPC, reached with short-lived tokens over TLS alone. Or the user's own, by its URL.
-import { type CfnResource, Duration, RemovalPolicy } from "aws-cdk-lib";
+import { type CfnResource, Duration, RemovalPolicy, Stack, Token } from "aws-cdk-lib";
 import { InstanceType, Port, SecurityGroup } from "aws-cdk-lib/aws-ec2";
 import type { IGrantable } from "aws-cdk-lib/aws-iam";
 import {
@@ -14,6 +14,7 @@ import {
 } from "aws-cdk-lib/aws-rds";
 import type { ISecret } from "aws-cdk-lib/aws-secretsmanager";
 import { Construct } from "constructs";
+import { certificates } from "./certificates.ts";
 import {
   type ConnectionPlan,
   DATABASE_USERS,
@@ -23,6 +24,7 @@ import {
 } from "./connections.ts";
 import { acknowledge } from "./findings.ts";
 import type { Network } from "./network.ts";
+import { StackProblem } from "./problem.ts";
 import { type DatabaseClass, databaseMemoryGib, type Profile } from "./profile.ts";
 
 const PORT = 5_432;
@@ -59,6 +61,7 @@ export class Database extends Construct {
   constructor(scope: Construct, id: string, props: DatabaseProps) {
     super(scope, id);
     const { profile, network } = props;
+    checkRegion(Stack.of(this).region);
     const instanceClass = props.instanceClass ?? profile.databaseClass;
     this.plan = planConnections(maxConnectionsOf(databaseMemoryGib(instanceClass)), props.onFargate);
     // A major version by choice, minor ones by RDS: a pinned minor version would be undone by each deploy after RDS went on.
@@ -130,7 +133,7 @@ export class Database extends Construct {
 
   private explain(profile: Profile): void {
     (this.instance.node.defaultChild as CfnResource).addMetadata("cfn-lint", {
-      config: { ignore_checks: ["E3691"] }, // the major version alone, see above
+      config: { ignore_checks: ["W3691"] }, // the major version alone, see above
     });
     acknowledge(this.instance, {
       "AwsSolutions-RDS11": "The port is no secret: nothing but Toren's own functions can reach it.",
@@ -139,4 +142,12 @@ export class Database extends Construct {
         : { "AwsSolutions-RDS3": "A second server costs as much as the first: it is part of profile production." }),
     });
   }
+}
+
+/** Functions trust the region's own certificates, and those alone. */
+function checkRegion(region: string): void {
+  if (Token.isUnresolved(region) || certificates().has(region)) return;
+  throw new StackProblem(
+    `Toren knows no certificates of RDS in ${region}: deploy to another region, or give a database of yours by its url.`,
+  );
 }

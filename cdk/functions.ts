@@ -4,7 +4,7 @@ import { Effect, PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws
 import { Architecture, type Code, Function as LambdaFunction, RecursiveLoop, Runtime } from "aws-cdk-lib/aws-lambda";
 import type { LogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
-import { acknowledge } from "./findings.ts";
+import { allow } from "./allow.ts";
 import { type LogDays, logGroup } from "./logs.ts";
 import type { Network } from "./network.ts";
 
@@ -76,8 +76,11 @@ export class TorenFunction extends Construct {
   }
 
   private allowNetwork(): void {
-    this.role.addToPolicy(new PolicyStatement({ actions: NETWORK_ACTIONS, resources: ["*"] }));
-    // Lambda needs them, the code that it runs doesn't.
+    allow(this.role, {
+      actions: NETWORK_ACTIONS,
+      resources: ["*"],
+      why: "Lambda makes the function's network interfaces with this role, and AWS allows no narrower resource. The function's code is denied the same.",
+    });
     this.role.addToPolicy(
       new PolicyStatement({
         effect: Effect.DENY,
@@ -90,9 +93,5 @@ export class TorenFunction extends Construct {
         },
       }),
     );
-    acknowledge(this.role, {
-      "AwsSolutions-IAM5[Resource::*]":
-        "Lambda makes the function's network interfaces with this role; AWS allows no narrower resource. The code itself is denied the same.",
-    });
   }
 }

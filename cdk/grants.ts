@@ -1,6 +1,8 @@
 // Who may do what: every right of functions and workers beyond their own log, in one place. Actions are those that the code calls, none beside.
-import { type IRole, PolicyStatement } from "aws-cdk-lib/aws-iam";
+import type { IRole } from "aws-cdk-lib/aws-iam";
+import { allow } from "./allow.ts";
 import type { Api } from "./api.ts";
+import type { ModelRight } from "./bedrock.ts";
 import type { DatabaseUserOf } from "./connections.ts";
 import type { Database } from "./database.ts";
 import type { Files } from "./files.ts";
@@ -33,12 +35,12 @@ const RIGHTS: Readonly<Record<DatabaseUserOf, readonly Right[]>> = {
   "long-task": ["send", "timers", "keys", "models", "read-files"],
   guardian: ["send", "keys", "start-workers"],
   "dead-letter": [],
-  api: ["send", "keys", "change-files"],
+  api: ["send", "keys", "change-files", "start-workers"],
   events: ["keys"],
 };
 
-export function giveRights(parts: Parts, models: readonly PolicyStatement[]): void {
-  const { workers, api, longWork, database, secrets } = parts;
+export function giveRights(parts: Parts, models: readonly ModelRight[]): void {
+  const { workers, api, longWork, database, secrets, queues, migrate } = parts;
   const roles: [DatabaseUserOf, IRole][] = [
     ["tick", workers.tick.role],
     ["task", workers.task.role],
@@ -52,42 +54,37 @@ export function giveRights(parts: Parts, models: readonly PolicyStatement[]): vo
     database?.grantConnect(role, user);
     for (const right of RIGHTS[user]) give(parts, role, right, models);
   }
+  const { apiKey } = secrets;
   const master = database === null ? [] : [database.masterSecret.secretArn];
-  const { migrate } = parts;
-  allow(migrate.role, ["secretsmanager:GetSecretValue"], [secrets.apiKey.secretArn, ...master]);
-  allow(migrate.role, ["secretsmanager:PutSecretValue"], [secrets.apiKey.secretArn]);
+  allow(migrate.role, { actions: ["secretsmanager:GetSecretValue"], resources: [apiKey.secretArn, ...master] });
+  allow(migrate.role, { actions: ["secretsmanager:PutSecretValue"], resources: [apiKey.secretArn] });
   // Whether long tasks wait that nobody takes.
-  allow(workers.guardian.role, ["sqs:GetQueueAttributes"], [parts.queues.byName["tasks-long"].queueArn]);
+  const { "tasks-long": long, "tasks-short": short } = queues.byName;
+  allow(workers.guardian.role, { actions: ["sqs:GetQueueAttributes"], resources: [long.queueArn] });
   if (longWork !== null) {
-    const { "tasks-long": long, "tasks-short": short } = parts.queues.byName;
     const from = longWork.onFargate ? [long, short] : [long];
-    const receiving = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility"];
-    allow(
-      longWork.role,
-      receiving,
-      from.map((queue) => queue.queueArn),
-    );
+    const actions = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility"];
+    allow(longWork.role, { actions, resources: from.map((queue) => queue.queueArn) });
   }
 }
 
-function give(parts: Parts, role: IRole, right: Right, models: readonly PolicyStatement[]): void {
+function give(parts: Parts, role: IRole, right: Right, models: readonly ModelRight[]): void {
   const { queues, timers, secrets, longWork, files } = parts;
-  const objects = files.bucket.arnForObjects("*");
+  const objects = {
+    resources: [files.bucket.arnForObjects("*")],
+    why: "Files of all runs lie in this bucket, and nothing else.",
+  };
   const sent = [...Object.values(queues.byName), queues.pulse].map((queue) => queue.queueArn);
   const rights: Readonly<Record<Right, () => void>> = {
-    send: () => allow(role, ["sqs:SendMessage"], sent),
+    send: () => allow(role, { actions: ["sqs:SendMessage"], resources: sent }),
     timers: () => timers.grantSet(role),
-    keys: () => allow(role, ["secretsmanager:GetSecretValue"], [secrets.keys.secretArn]),
+    keys: () => allow(role, { actions: ["secretsmanager:GetSecretValue"], resources: [secrets.keys.secretArn] }),
     models: () => {
-      for (const statement of models) role.addToPrincipalPolicy(statement);
+      for (const model of models) allow(role, model);
     },
     "start-workers": () => longWork?.grantStart(role),
-    "read-files": () => allow(role, ["s3:GetObject"], [objects]),
-    "change-files": () => allow(role, ["s3:DeleteObject", "s3:GetObject", "s3:PutObject"], [objects]),
+    "read-files": () => allow(role, { actions: ["s3:GetObject"], ...objects }),
+    "change-files": () => allow(role, { actions: ["s3:DeleteObject", "s3:GetObject", "s3:PutObject"], ...objects }),
   };
   rights[right]();
-}
-
-function allow(role: IRole, actions: string[], resources: string[]): void {
-  role.addToPrincipalPolicy(new PolicyStatement({ actions, resources }));
 }

@@ -17,11 +17,12 @@ import {
   LogDriver,
   OperatingSystemFamily,
 } from "aws-cdk-lib/aws-ecs";
-import { type IGrantable, PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
+import { type IRole, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import type { Asset } from "aws-cdk-lib/aws-s3-assets";
 import type { Queue } from "aws-cdk-lib/aws-sqs";
 import { Construct } from "constructs";
 import { DRAIN_MS, LONG_TASKS_PER_WORKER } from "../shared/core/limits.ts";
+import { allow } from "./allow.ts";
 import { acknowledge } from "./findings.ts";
 import { type LogDays, logGroup } from "./logs.ts";
 import type { Network } from "./network.ts";
@@ -65,7 +66,8 @@ export class LongWork extends Construct {
       assumedBy: new ServicePrincipal("ecs-tasks.amazonaws.com"),
       description: "Toren's workers for long tasks",
     });
-    props.bundle.grantRead(this.role);
+    const { bundle } = props;
+    allow(this.role, { actions: ["s3:GetObject"], resources: [bundle.bucket.arnForObjects(bundle.s3ObjectKey)] });
     this.definition = new FargateTaskDefinition(this, "Task", {
       family: `${Aws.STACK_NAME}-worker`,
       cpu: CPU,
@@ -93,36 +95,32 @@ export class LongWork extends Construct {
   }
 
   /** Counts the workers that are there, and starts more. */
-  grantStart(grantee: IGrantable): void {
+  grantStart(role: IRole): void {
     if (this.onFargate) return;
-    const principal = grantee.grantPrincipal;
     const inCluster = { ArnEquals: { "ecs:cluster": this.cluster.clusterArn } };
-    principal.addToPrincipalPolicy(
-      new PolicyStatement({ actions: ["ecs:ListTasks"], resources: ["*"], conditions: inCluster }),
-    );
-    principal.addToPrincipalPolicy(
-      new PolicyStatement({ actions: ["ecs:DescribeTasks"], resources: [this.cluster.arnForTasks("*")] }),
-    );
-    principal.addToPrincipalPolicy(
-      new PolicyStatement({
-        actions: ["ecs:RunTask"],
-        resources: [
-          Stack.of(this).formatArn({
-            service: "ecs",
-            resource: "task-definition",
-            resourceName: `${this.definition.family}:*`,
-          }),
-        ],
-        conditions: inCluster,
-      }),
-    );
-    principal.addToPrincipalPolicy(
-      new PolicyStatement({
-        actions: ["iam:PassRole"],
-        resources: [this.role.roleArn, this.definition.obtainExecutionRole().roleArn],
-        conditions: { StringEquals: { "iam:PassedToService": "ecs-tasks.amazonaws.com" } },
-      }),
-    );
+    allow(role, {
+      actions: ["ecs:ListTasks"],
+      resources: ["*"],
+      conditions: inCluster,
+      why: "ListTasks knows no resource; the condition holds it to Toren's cluster.",
+    });
+    allow(role, {
+      actions: ["ecs:DescribeTasks"],
+      resources: [this.cluster.arnForTasks("*")],
+      why: "Tasks have random ids; the cluster is Toren's own.",
+    });
+    const resourceName = `${this.definition.family}:*`;
+    allow(role, {
+      actions: ["ecs:RunTask"],
+      resources: [Stack.of(this).formatArn({ service: "ecs", resource: "task-definition", resourceName })],
+      conditions: inCluster,
+      why: "Revisions of Toren's own task definition: the newest is started.",
+    });
+    allow(role, {
+      actions: ["iam:PassRole"],
+      resources: [this.role.roleArn, this.definition.obtainExecutionRole().roleArn],
+      conditions: { StringEquals: { "iam:PassedToService": "ecs-tasks.amazonaws.com" } },
+    });
   }
 
   /** `workers: "fargate"`: at least one worker, more while there is more than each can hold. */

@@ -27,7 +27,7 @@ export class Migration extends Construct {
     const resource = new CustomResource(this, "Resource", {
       resourceType: "Custom::TorenMigration",
       serviceToken: migrate.fn.functionArn,
-      serviceTimeout: Duration.millis(MIGRATE_INVOCATION_MS),
+      serviceTimeout: Duration.millis(MIGRATE_INVOCATION_MS).plus(Duration.minutes(1)),
       properties: { Code: codeHash, ...(users === null ? {} : { Users }) },
     });
     resource.node.addDependency(...after);

@@ -1,6 +1,6 @@
 // The small profile's way out for IPv4: one instance that translates addresses, at a seventh of a NAT gateway's price. It takes traffic from inside the
 // VPC only, and replaces nobody: a deploy leaves the running instance alone, since its image is chosen when it is launched, not when the stack is updated.
-import { Aws, Duration, Stack } from "aws-cdk-lib";
+import { Aws, Duration } from "aws-cdk-lib";
 import { Alarm, ComparisonOperator, Metric, TreatMissingData } from "aws-cdk-lib/aws-cloudwatch";
 import { Ec2Action, Ec2InstanceAction } from "aws-cdk-lib/aws-cloudwatch-actions";
 import {
@@ -36,12 +36,14 @@ service iptables save
 
 export class NatInstance extends NatProvider {
   readonly configuredGateways: GatewayConfig[] = [];
+  private readonly from: string;
   private readonly release: number;
   private instance: CfnInstance | undefined;
 
-  /** Another `release` launches another instance, with the image of that day, and ends the old one. */
-  constructor(release: number) {
+  /** `from`: the addresses inside. Another `release` launches another instance, with the image of that day, and ends the old one. */
+  constructor(from: string, release: number) {
     super();
+    this.from = from;
     this.release = release;
   }
 
@@ -53,7 +55,7 @@ export class NatInstance extends NatProvider {
       description: "NAT instance: whatever comes from inside the VPC goes out",
       allowAllOutbound: true,
     });
-    group.addIngressRule(Peer.ipv4(vpc.vpcCidrBlock), Port.allTraffic(), "From inside the VPC");
+    group.addIngressRule(Peer.ipv4(this.from), Port.allTraffic(), "From inside the VPC");
     const template = new CfnLaunchTemplate(vpc, "NatTemplate", {
       launchTemplateData: {
         imageId: `resolve:ssm:${IMAGE}`,
@@ -68,7 +70,6 @@ export class NatInstance extends NatProvider {
       subnetId: subnet.subnetId,
       securityGroupIds: [group.securityGroupId],
       sourceDestCheck: false,
-      tags: [{ key: "Name", value: `${Stack.of(vpc).stackName} NAT` }],
     });
     this.instance.node.addDependency(subnet.internetConnectivityEstablished);
     this.configuredGateways.push({ az: subnet.availabilityZone, gatewayId: this.instance.ref });

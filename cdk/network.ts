@@ -63,12 +63,13 @@ export class Network extends Construct {
       ipAddresses: IpAddresses.cidr(CIDR),
       maxAzs: ZONES,
       subnetConfiguration: [
-        { name: "public", subnetType: SubnetType.PUBLIC, cidrMask: 24 },
+        // For NAT alone: nothing else is launched there.
+        { name: "public", subnetType: SubnetType.PUBLIC, cidrMask: 24, mapPublicIpOnLaunch: true },
         { name: "private", subnetType: SubnetType.PRIVATE_WITH_EGRESS, cidrMask: 20 },
         { name: "database", subnetType: SubnetType.PRIVATE_ISOLATED, cidrMask: 24 },
       ],
       ...(profile.nat === "instance"
-        ? { natGateways: 1, natGatewayProvider: new NatInstance(natRelease) }
+        ? { natGateways: 1, natGatewayProvider: new NatInstance(CIDR, natRelease) }
         : { natGateways: ZONES, natGatewayProvider: NatProvider.gateway() }),
       // Nothing is in the default group, and emptying it takes a function and a role of its own.
       restrictDefaultSecurityGroup: false,

@@ -1,10 +1,9 @@
 // The options of an installation, checked: what is wrong is said before anything is made.
 import type { Stack } from "aws-cdk-lib";
 import type { IVpc } from "aws-cdk-lib/aws-ec2";
-import type { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import { readAgents } from "./agents.ts";
 import type { StageSettings } from "./api.ts";
-import { bedrockStatements } from "./bedrock.ts";
+import { type ModelRight, modelRights } from "./bedrock.ts";
 import type { DatabaseSettings } from "./database.ts";
 import { StackProblem } from "./problem.ts";
 import { databaseMemoryGib, oneOf, type Profile, type ProfileName, profileOf } from "./profile.ts";
@@ -35,7 +34,7 @@ export interface Settings {
   readonly profile: Profile;
   readonly onFargate: boolean;
   /** Of the models on Bedrock that agents ask. */
-  readonly models: readonly PolicyStatement[];
+  readonly models: readonly ModelRight[];
   /** Null: one is made. */
   readonly databaseUrl: string | null;
   readonly database: DatabaseSettings;
@@ -50,7 +49,7 @@ export function settingsOf(stack: Stack, props: TorenProps): Settings {
     agentsFolder: agents,
     profile: profileOf(profile),
     onFargate: oneOf(WORKERS, workers, "kind of workers"),
-    models: bedrockStatements(stack, readAgents(agents)),
+    models: modelRights(stack, readAgents(agents)),
     ...("url" in database ? { databaseUrl: database.url, database: {} } : { databaseUrl: null, database }),
   };
   if (settings.database.instanceClass !== undefined) databaseMemoryGib(settings.database.instanceClass);

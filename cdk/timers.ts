@@ -2,9 +2,10 @@
 import { Duration, Stack } from "aws-cdk-lib";
 import { Rule, Schedule } from "aws-cdk-lib/aws-events";
 import { LambdaFunction } from "aws-cdk-lib/aws-events-targets";
-import { type IGrantable, PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
+import { type IRole, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import { ScheduleGroup } from "aws-cdk-lib/aws-scheduler";
 import { Construct } from "constructs";
+import { allow } from "./allow.ts";
 import type { TorenFunction } from "./functions.ts";
 import type { Queues } from "./queues.ts";
 
@@ -41,22 +42,22 @@ export class Timers extends Construct {
   }
 
   /** Lets a function make schedules, and hand them the role that they send with. */
-  grantSet(grantee: IGrantable): void {
+  grantSet(role: IRole): void {
     const schedules = Stack.of(this).formatArn({
       service: "scheduler",
       resource: "schedule",
       resourceName: `${this.group.scheduleGroupName}/*`,
     });
-    grantee.grantPrincipal.addToPrincipalPolicy(
-      new PolicyStatement({ actions: ["scheduler:CreateSchedule"], resources: [schedules] }),
-    );
-    grantee.grantPrincipal.addToPrincipalPolicy(
-      new PolicyStatement({
-        actions: ["iam:PassRole"],
-        resources: [this.role.roleArn],
-        conditions: { StringEquals: { "iam:PassedToService": "scheduler.amazonaws.com" } },
-      }),
-    );
+    allow(role, {
+      actions: ["scheduler:CreateSchedule"],
+      resources: [schedules],
+      why: "A schedule's name is made of what it is for; the group is Toren's own.",
+    });
+    allow(role, {
+      actions: ["iam:PassRole"],
+      resources: [this.role.roleArn],
+      conditions: { StringEquals: { "iam:PassedToService": "scheduler.amazonaws.com" } },
+    });
   }
 
   /** A late pass is of no use, so none is repeated or kept. */

@@ -118,9 +118,11 @@ export class Toren extends Construct {
     return new Migration(this, "Migration", { migrate: this.migrate, codeHash, users, after }).generation;
   }
 
+  /** Under names that people can type: `TorenUrl` for a construct named Toren. */
   private outputs(): void {
-    const say = (id: string, description: string, value: string): CfnOutput =>
-      new CfnOutput(this, id, { description, value });
+    const path = this.node.scopes.slice(Stack.of(this).node.scopes.length).map((scope) => scope.node.id);
+    const say = (id: string, description: string, value: string): void =>
+      new CfnOutput(this, id, { description, value }).overrideLogicalId(`${path.join("")}${id}`.replaceAll(/\W/g, ""));
     say("Url", "Where the API answers", this.api.rest.url);
     say("ApiKeySecret", "Holds the first API key", this.secrets.apiKey.secretArn);
     say("KeysSecret", "Put the providers' keys here", this.secrets.keys.secretArn);

@@ -1,2 +1,0 @@
-// What loading a module costs that does nothing.
-export const handler = (): void => {};
