@@ -1,5 +1,7 @@
 // What the engine's tests share: one agent, a database, and stacks over it that run a run on.
+
 import type { ScriptedModel } from "../../shared/adapters/model/script.ts";
+import type { PostgresQueue } from "../../shared/adapters/queue/postgres.ts";
 import { migrate } from "../../shared/adapters/store/migrate.ts";
 import type { ModelRequest } from "../../shared/core/messages.ts";
 import type { ProcessDefinition, RoleDefinition } from "../../shared/ports/agents.ts";
@@ -88,7 +90,10 @@ export async function engineTest(): Promise<EngineTest> {
       }
     },
     reset: async () => {
-      for (const made of stacks.splice(0)) made.stop();
+      for (const made of stacks.splice(0)) {
+        made.stop();
+        await (made.deps.queue as PostgresQueue).close(); // a pump had it listen
+      }
       await emptied(db.database, AGENT);
     },
     close: () => db.drop(),

@@ -101,6 +101,7 @@ function listen(
   let timer: NodeJS.Timeout | undefined;
   let away = false;
   const connect = async (): Promise<void> => {
+    if (closed) return;
     const fresh = new pg.Client({ ...connectionConfig(url), application_name: "toren listener" });
     client = fresh;
     fresh.on("error", () => {});
