@@ -87,9 +87,10 @@ test("I5: a run that is resumed after its worker's death makes spans of what is 
   const roles = [role("digger", { tools: [tool("look", () => `found ${++calls}`)] })];
   const main = { kind: "role", role: "digger" } as const;
   let dies = true;
-  const model = createScriptedModel(({ messages }) => {
+  const model = createScriptedModel(async ({ messages }) => {
     const answers = messages.filter((m) => m.role === "assistant").length;
     if (answers === 2 && dies) {
+      await until(() => tree(sdk.spans()).some((line) => line.trim() === "tick")); // the tick lets go on its own time
       doomed.fate.dead = true;
       doomed.fate.onDeath();
       return new Promise<never>(() => {});
