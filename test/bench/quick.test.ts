@@ -50,9 +50,9 @@ test("every target of the design has a measure", () => {
     'stored: {"atMost":1.2}',
     'guardian: {"atMost":1.2}',
     'memory: {"atMost":300}',
+    'bundles: {"atMost":75}',
     'bundles: {"atMost":300}',
     'bundles: {"atMost":60}',
-    'bundles: {"atMost":75}',
   ]);
 });
 
