@@ -209,7 +209,7 @@ function createRuns(connection: Connection): RunStore {
   };
 }
 
-const placeOf = (r: RunRecord): string => `${r.createdAt.toFixed(3).padStart(24, "0")}.${r.runId}`;
+const placeOf = (r: RunRecord): string => `${r.createdAt}.${r.runId}`;
 const newestFirst = (a: RunRecord, b: RunRecord): number => (placeOf(a) > placeOf(b) ? -1 : 1);
 
 function rowOf(record: RunRecord | undefined): RunRow | null {
