@@ -70,6 +70,8 @@ function detailOf(type: string, p: JsonObject): string {
       return `${quoted(p.text)}${p.steer === true ? " (steers)" : ""}${p.close === true ? " (closes)" : ""}`;
     case "FactIgnored":
       return text(p.reason);
+    case "TasksGivenUp":
+      return (p.tasks as readonly Json[] | undefined)?.map(text).join(" ") ?? "many tasks";
     case "StepStarted":
       return text(p.name);
     case "TimerSet":

@@ -27,7 +27,7 @@ export function waitLines(run: Waiting, style: Style, now: number): string[] {
     ...open.flatMap((asked) => approvalLines(asked, style, now)),
   ];
   const call = open.length > 1 ? " --call ID" : "";
-  const keep = run.cuts.some((asked) => asked.stream === "run") ? "" : `   toren jobs resume ${id} --keep`;
+  const keep = run.cuts.every(isKeepable) ? `   toren jobs resume ${id} --keep` : "";
   return [
     ...lines,
     ...(run.cuts.length > 0 ? [`  ${style.cyan(`toren jobs resume ${id} --rerun${keep}`)}`] : []),
@@ -76,8 +76,28 @@ function cutLines(asked: CutJson, style: Style): string[] {
     `  ${mark("parked", style)} ${style.bold(stream)} ${style.yellow("waits for a decision")}  ${style.dim(oneLine(asked.reason))}`,
     `      would be done again: ${oneLine(asked.calls.join(", "))}`,
     `      would be paid again: ${paidAgain(asked)}`,
+    ...insteadLines(asked.instead),
   ];
 }
+
+/** What `--keep` makes of an edited workflow. */
+function insteadLines(instead: CutJson["instead"]): string[] {
+  if (instead === null) return [];
+  const { stands, standing, fresh, anew } = instead;
+  const more = (shown: readonly unknown[], all: number): string[] =>
+    all > shown.length ? [`        … and ${grouped(all - shown.length)} more`] : [];
+  if (standing === 0) return ["      nothing that is recorded could answer for what it asks now"];
+  return [
+    "      kept, what is recorded answers for what it asks now:",
+    ...stands.map(({ task, was, now }) => `        ${oneLine(task)}  ${oneLine(was)}  for  ${oneLine(now)}`),
+    ...more(stands, standing),
+    ...(anew === 0 ? [] : ["      new all the same:"]),
+    ...fresh.map((words) => `        ${oneLine(words)}`),
+    ...more(fresh, anew),
+  ];
+}
+
+const isKeepable = ({ instead }: CutJson): boolean => instead === null || instead.standing > 0;
 
 /** Tasks of a cut plan may be taken over by one that comes later. */
 function paidAgain({ stream, price: { modelCalls, costUsd, simulated } }: CutJson): string {

@@ -76,6 +76,7 @@ export const ERRORS = {
   "approval.ambiguous": entry("request"),
   "decision.taken": entry("request"),
   "cut.not_waiting": entry("request"),
+  "cut.nothing_to_keep": entry("request"),
   "file.unknown": entry("request"),
   "file.unreadable": entry("request"),
   "file.attached": entry("request"),

@@ -20,8 +20,8 @@ const shared = [
   /** Cuts `fromSeq` and everything after it, but for facts from outside (I6). */
   z.strictObject({ type: z.literal("StreamInvalidated"), fromSeq: seq, reason: z.string(), generation: z.int() }),
   /**
-   * A cut that would silently repeat an effect: not made, the stream waits for a decision (I6b). `calls` names what would be repeated; `price` is what the
-   * answers on record cost that would be asked for anew.
+   * What would silently repeat an effect: not done, the stream waits for a decision (I6b). `calls` names what would be repeated; `price` is what the
+   * answers on record cost that would be asked for anew. In a run's stream `instead` says what today's code would plan, and what `keep` makes of it.
    */
   z.strictObject({
     type: z.literal("CutRequested"),
@@ -34,8 +34,22 @@ const shared = [
       usd: z.number().nonnegative().nullable(),
       simulated: z.boolean(),
     }),
+    instead: z
+      .strictObject({
+        /** Whose calls would be repeated. */
+        tasks: z.array(z.string()),
+        /** Of all that would be planned, whole: a decision is about this plan and no other. */
+        digest: z.string(),
+        /** Recorded tasks that would answer for new ones, the first of them, with what both are about; `standing`: how many there are. */
+        stands: z.array(z.strictObject({ task: z.string(), was: z.string(), now: z.string() })),
+        standing: z.int().nonnegative(),
+        /** What would be new all the same, the first of it; `anew`: how much there is. */
+        fresh: z.array(z.string()),
+        anew: z.int().nonnegative(),
+      })
+      .optional(),
   }),
-  /** `keep` seals what is recorded, as a turn of a session is sealed; `rerun` lets the cut be made. */
+  /** `keep`: of a task, seals what is recorded, as a turn of a session is sealed; of a run, recorded tasks answer for new ones. `rerun` lets it be done. */
   z.strictObject({
     type: z.literal("CutDecided"),
     decision: z.enum(["rerun", "keep"]),
@@ -182,6 +196,11 @@ export const runEvent = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("StepCompleted"), op: seq, value: json }),
   z.strictObject({ type: z.literal("StepFailed"), op: seq, error, retryAt: z.int().optional() }),
   z.strictObject({ type: z.literal("NowRead"), ...operation, value: z.number() }),
+  /**
+   * Tasks of cut plans: somebody decided that this generation may do again what they did. It asks about them no more; another edit does, and a plan may
+   * still claim them.
+   */
+  z.strictObject({ type: z.literal("TasksGivenUp"), tasks: z.array(z.string()).min(1), generation: z.int() }),
   z.strictObject({ type: z.literal("RandomRead"), ...operation, value: z.number() }),
   z.strictObject({ type: z.literal("RunCompleted"), output: json }),
   z.strictObject({ type: z.literal("RunFailed"), error }),

@@ -287,6 +287,10 @@ export const PART_BYTES_MIN = 256;
 /** Digests of request headers that a worker remembers as kept: a role of one version of an agent has one. */
 export const REMEMBERED_HEADERS = 1_000;
 
+/** Recorded tasks, and new ones, that a question about a plan shows: a screen of each. The decision is about all of them. */
+export const CUT_SHOWN_MAX = 20;
+/** Of a task's input in such a question: a line or two. */
+export const CUT_INPUT_CHARS = 120;
 /** Cuts of one stream by one generation in CUT_STORM_WINDOW_MS; one more is a digest that isn't stable (I7). */
 export const CUT_STORM_CUTS = 3;
 /** Longer than the few minutes in which an unstable digest shows; a person who edits as often is slower. */

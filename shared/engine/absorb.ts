@@ -15,10 +15,10 @@ export async function absorb(
   work: TickWork,
   complete: readonly number[],
 ): Promise<{ inboxSeq: number; error: ErrorInfo } | null> {
-  for (const { seq, fact } of await work.writer.facts()) {
+  for (const { seq, key, fact } of await work.writer.facts()) {
     if (fact.kind === "cancel") return { inboxSeq: seq, error: { code: fact.code, message: fact.reason } };
     if (fact.kind === "wave") await settleWave(work, fact.wave, seq);
-    else if (fact.kind === "cutDecision" && isCutAsked(work.log))
+    else if (fact.kind === "cutDecision" && isCutAsked(work.log, key))
       work.record({ type: "CutDecided", decision: fact.decision, by: fact.by, inboxSeq: seq });
     else work.record({ type: "FactIgnored", inboxSeq: seq, reason: `a ${fact.kind} concerns no run` });
   }

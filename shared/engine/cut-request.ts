@@ -1,51 +1,69 @@
-// A cut that isn't made because it would silently repeat an effect (I6b): the stream says so once, and waits for a person's decision.
+// What isn't done because it would silently repeat an effect (I6b): the stream says so once, and waits for a person's decision.
 import type { Price } from "../core/cost.ts";
-import type { Recorded } from "../core/events.ts";
+import type { Recorded, RunEvent } from "../core/events.ts";
 
-interface CutRequested {
-  readonly type: "CutRequested";
-  readonly fromSeq: number;
-  readonly reason: string;
-  readonly generation: number;
-  /** What would be repeated, and what the answers cost that would be asked for anew. */
-  readonly calls: string[];
-  readonly price: Price;
-}
-/** What making a cut would do again. */
-export interface Repeated {
-  readonly calls: readonly string[];
-  readonly price: Price;
-}
+type CutRequested = Extract<RunEvent, { type: "CutRequested" }>;
+/** Of a run's stream: what would be planned, and what a decision to keep makes of it. */
+export type Instead = NonNullable<CutRequested["instead"]>;
 type Logged = {
   readonly type: string;
   readonly fromSeq?: number;
   readonly generation?: number;
   readonly decision?: "rerun" | "keep";
+  readonly instead?: Instead | undefined;
 };
+/** What going on would do again. */
+export interface Repeated {
+  readonly calls: readonly string[];
+  readonly price: Price;
+  readonly instead?: Instead;
+}
 
 /** The event to record; null: the last one in the log says the same, this worker only met it again. */
 export function cutRequest(
   log: readonly Recorded<Logged>[],
   cut: { readonly fromSeq: number; readonly reason: string },
   generation: number,
-  { calls, price }: Repeated,
+  { calls, price, instead }: Repeated,
 ): CutRequested | null {
   const { fromSeq, reason } = cut;
   const asked = log.findLast((e) => e.type === "CutRequested");
-  if (asked?.fromSeq === fromSeq && asked.generation === generation) return null;
-  return { type: "CutRequested", fromSeq, reason, generation, calls: [...calls], price };
+  const same = asked?.fromSeq === fromSeq && asked.generation === generation;
+  if (same && asked.instead?.digest === instead?.digest) return null;
+  const more = instead === undefined ? {} : { instead };
+  return { type: "CutRequested", fromSeq, reason, generation, calls: [...calls], price, ...more };
 }
 
-/** The request that is still open: not decided, and no cut made since. */
-export const isCutAsked = (log: readonly Recorded<Logged>[]): boolean =>
-  log.findLast((e) => CUT_EVENTS.has(e.type))?.type === "CutRequested";
+/** The request that is still open: not decided, and nothing was cut since. A decision that was made about an earlier one, by its key, is about another. */
+export function isCutAsked(log: readonly Recorded<Logged>[], decisionKey: string): boolean {
+  const last = log.findLast((e) => CUT_EVENTS.has(e.type));
+  return last?.type === "CutRequested" && Number(decisionKey.slice(CUT_KEY.length)) >= last.seq;
+}
+
+/** Of the fact that decides: it names how far the log reached that was decided about. */
+export const cutKey = (headSeq: number): string => `${CUT_KEY}${headSeq}`;
+const CUT_KEY = "cut:";
 
 const CUT_EVENTS: ReadonlySet<string> = new Set(["CutRequested", "CutDecided", "StreamInvalidated"]);
 
-/** Somebody decided that this cut, as this code wants it, is to be made. */
+/** Somebody decided that this cut of a task, as this code wants it, is to be made. */
 export function mayCut(log: readonly Recorded<Logged>[], fromSeq: number, generation: number): boolean {
   const asked = log.findLast((e) => e.type === "CutRequested");
   const decided = log.findLast((e) => e.type === "CutDecided");
   if (asked === undefined || decided?.decision !== "rerun" || decided.seq < asked.seq) return false;
   return asked.fromSeq === fromSeq && asked.generation === generation;
+}
+
+/** What somebody decided about this plan of a run, as this code wants it, and what hasn't been carried out; null: nobody has. */
+export function decidedAbout(
+  log: readonly Recorded<Logged>[],
+  { digest }: Instead,
+  generation: number,
+): "rerun" | "keep" | null {
+  const asked = log.findLast((e) => e.type === "CutRequested");
+  const decided = log.findLast((e) => e.type === "CutDecided");
+  if (asked === undefined || decided === undefined || decided.seq < asked.seq) return null;
+  if (asked.generation !== generation || asked.instead?.digest !== digest) return null;
+  const done = log.some((e) => e.seq > decided.seq && (e.type === "WavePlanned" || e.type === "TasksGivenUp"));
+  return done ? null : (decided.decision ?? null);
 }

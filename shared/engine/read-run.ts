@@ -5,6 +5,7 @@ import type { RawEvent, TaskEvent } from "../core/events.ts";
 import { TURNS_PAGE } from "../core/limits.ts";
 import { type Accounts, accountsOf, totalAccounts } from "../core/receipt.ts";
 import type { PendingApproval, RunRow, StreamRow } from "../ports/store.ts";
+import type { Instead } from "./cut-request.ts";
 import type { EngineDeps } from "./deps.ts";
 import { type TurnsPage, turnsOf } from "./read-turns.ts";
 
@@ -30,6 +31,8 @@ export interface WaitingCut {
   readonly calls: readonly string[];
   /** Of the recorded answers that would be asked for anew; in the run's own stream at most, since later plans may take tasks over. */
   readonly price: Price;
+  /** Of the run's own stream: what would be planned, and which recorded tasks would answer for it under `keep`. */
+  readonly instead: Instead | null;
   readonly requestedAt: number;
 }
 export interface RunView extends Accounts {
@@ -109,8 +112,8 @@ function waitingCuts(streams: readonly StreamRow[], events: CallEvents): Waiting
     if (wait !== "cut") return [];
     const asked = (events.get(streamId) ?? []).findLast(({ event }) => event.type === "CutRequested")?.event;
     if (asked === undefined) return [];
-    const { reason, calls, price } = asked.payload as Omit<CutRequested, "type">;
-    return { stream: streamId, reason, calls, price, requestedAt: asked.recordedAt };
+    const { reason, calls, price, instead = null } = asked.payload as Omit<CutRequested, "type">;
+    return { stream: streamId, reason, calls, price, instead, requestedAt: asked.recordedAt };
   });
 }
 
@@ -135,9 +138,9 @@ function reasonOf(
 
 const NEEDS_DECISION: ErrorCode = "cut.needs_decision";
 
-function cutReason(runId: string, { stream, reason, calls, price }: WaitingCut): string {
+function cutReason(runId: string, { stream, reason, calls, price, instead }: WaitingCut): string {
   const named = calls.length === 0 ? "" : ` (${calls.join(", ")}), and ${paidAgain(price)}`;
-  const keep = stream === "run" ? "" : " to repeat it, or `--keep` to go on from what is recorded";
+  const keep = instead?.standing === 0 ? "" : " to repeat it, or `--keep` to go on from what is recorded";
   return `${stream}: ${NEEDS_DECISION}: an edit (${reason}) would repeat a completed call that has effects outside${named}; decide with \`toren jobs resume ${runId} --rerun\`${keep}; or revert the edit and run \`toren jobs resume ${runId}\``;
 }
 

@@ -98,7 +98,7 @@ async function resume(deps: EngineDeps, hint: TaskHint, at: Circumstances, found
   let standing = await standingOf(deps.store.streams, lease.stream, log, writer.absorbed);
   for (const item of await writer.facts()) {
     standing = standingAfter(standing, item.fact);
-    const heard = absorbed(item, { session: spec.session, cutAsked: isCutAsked(log) });
+    const heard = absorbed(item, { session: spec.session, cutAsked: isCutAsked(log, item.key) });
     if (heard.type === "cancel") return await endCancelled(deps, hint, writer, heard.inboxSeq, heard.error);
     note(heard.event);
   }

@@ -5,17 +5,17 @@ import { inboxCursor, parseRunEvents } from "../core/events.ts";
 import type { Json } from "../core/json.ts";
 import { OPERATIONS_MAX, TOOL_TIMEOUT_MAX_MS } from "../core/limits.ts";
 import { FOREIGN_AWAIT } from "../core/workflow/ending.ts";
-import { planTick } from "../core/workflow/plan.ts";
 import { type Advance, type Outcome as Advanced, advance, type Execution } from "../core/workflow/schedule.ts";
 import type { Hint } from "../ports/queue.ts";
 import type { PlannedWave } from "../ports/store.ts";
 import { absorb, perhapsDecided } from "./absorb.ts";
-import { cutRun } from "./cut-run.ts";
+import { type CutRun, cutRun } from "./cut-run.ts";
 import type { Circumstances, EngineDeps, Worked } from "./deps.ts";
 import { handOver, mustHandOver } from "./hand-over.ts";
 import { laneOf, nudge, streamOf } from "./hints.ts";
 import { dueTimes, endRun, finish, park } from "./let-go.ts";
 import { linkedTo } from "./linked-signal.ts";
+import { planRound, waitForDecision } from "./plan-round.ts";
 import { type Steps, startSteps, stepEnd } from "./run-steps.ts";
 import { createStreamWriter, giveUp } from "./stream-writer.ts";
 import { leaveToNewer, readOrGiveBack, type Taken, takeStream } from "./take-stream.ts";
@@ -72,21 +72,34 @@ async function rounds(work: TickWork, execution: Execution<Json>, clock: { now: 
     for (const result of steps.finished.splice(0)) work.record(stepEnd(result, clock.now));
     const cancelled = await absorb(work, complete);
     if (cancelled !== null) return await endRun(work, { type: "RunCancelled", ...cancelled });
-    let advanced = await advanceOnce(work, execution);
+    const uncut = work.log.length;
+    let [advanced, cuts] = [await advanceOnce(work, execution), NO_CUTS];
     if (advanced.outcome.type === "cut") {
       const cut = await cutRun(work, advanced.outcome, () => advanceOnce(work, execution));
       if (cut.type === "not") return cut.worked;
-      advanced = cut.advanced;
+      ({ advanced, cuts } = cut);
     }
-    const waves = await planned(work, advanced);
     const { outcome } = advanced;
+    const round = await planRound(work, advanced);
+    if (round.type === "asked") {
+      work.log.length = uncut;
+      if (steps.running.size === 0 && steps.finished.length === 0)
+        return await waitForDecision(work, cuts[0], round.repeated);
+      await writer.flush();
+      await stirred(work, [], steps); // a step that runs here isn't given up for a question
+      clock.now = await deps.store.streams.now();
+      continue;
+    }
+    for (const event of cuts) writer.buffer(event); // they stand in the log already
+    for (const event of round.events) work.record(event);
     if (outcome.type === "completed" || outcome.type === "failed") return await finish(work, outcome);
     if (outcome.type === "cut") throw new Error("a cut is never the last word of an advance");
-    complete = await dispatch(work, waves);
+    complete = await dispatch(work, round.waves);
     const leaving = mustHandOver(work); // no step is begun by a worker, or by code, on its way out
     if (!leaving) startSteps(deps, outcome.steps, steps, clock.now, writer.interrupt);
     if (complete.length > 0) continue;
-    if (steps.running.size > 0 || steps.finished.length > 0) await stirred(work, outcome, steps);
+    if (steps.running.size > 0 || steps.finished.length > 0)
+      await stirred(work, laterThanNow(work, outcome, steps), steps);
     else if (leaving && outcome.steps.some((s) => (s.retryAt ?? 0) <= clock.now)) return await handOver(work);
     else {
       if (outcome.foreign()) return await endRun(work, { type: "RunFailed", error: FOREIGN_AWAIT });
@@ -97,19 +110,23 @@ async function rounds(work: TickWork, execution: Execution<Json>, clock: { now: 
   }
 }
 
+const NO_CUTS: Extract<CutRun, { type: "cut" }>["cuts"] = [];
+
+/** When something is due that no step here is about. */
+const laterThanNow = (work: TickWork, outcome: Advanced & { type: "blocked" }, steps: Steps): number[] =>
+  dueTimes({
+    ...outcome,
+    steps: outcome.steps.filter((s) => !steps.running.has(s.seq) && (s.retryAt ?? 0) > work.now()),
+  });
+
 /** Until a step's end waits to be recorded, a fact came, or something else is due: a long step holds up no timer. */
-async function stirred(work: TickWork, outcome: Advanced & { type: "blocked" }, steps: Steps): Promise<void> {
+async function stirred(work: TickWork, later: readonly number[], steps: Steps): Promise<void> {
   if (steps.finished.length > 0) return;
   const { deps, writer } = work;
-  const now = work.now();
-  const later = dueTimes({
-    ...outcome,
-    steps: outcome.steps.filter((s) => !steps.running.has(s.seq) && (s.retryAt ?? 0) > now),
-  });
   const clock = linkedTo(writer.interrupt);
   const waited: Promise<void>[] = [...steps.running.values(), writer.heard()];
   if (later.length > 0) {
-    const ms = Math.min(TOOL_TIMEOUT_MAX_MS, Math.max(0, Math.min(...later) - now));
+    const ms = Math.min(TOOL_TIMEOUT_MAX_MS, Math.max(0, Math.min(...later) - work.now()));
     waited.push(deps.sleep(ms, clock.signal));
   }
   await Promise.race(waited);
@@ -118,16 +135,6 @@ async function stirred(work: TickWork, outcome: Advanced & { type: "blocked" }, 
 
 const advanceOnce = (work: TickWork, execution: Execution<Json>): Promise<Advance> =>
   advance(execution, work.history(), { now: work.now(), seed: `${work.deps.random()}`, operationsMax: OPERATIONS_MAX });
-
-/** Records the decisions; the waves among them are planned by `dispatch`, in the same statement. */
-async function planned(work: TickWork, advanced: Advance): Promise<readonly PlannedWave[]> {
-  const history = work.history();
-  const { agent, runId } = work.hint;
-  const digests = history.cutPlans.length === 0 ? [] : await work.deps.store.tasks.digests(agent, runId);
-  const { events, waves } = planTick(advanced.decisions, history, new Map(digests.map((d) => [d.taskId, d.digest])));
-  for (const event of events) work.record(event);
-  return waves;
-}
 
 /** One statement for everything the tick decided. Returns waves that are complete already: all their tasks are claimed ones that had ended. */
 async function dispatch(work: TickWork, waves: readonly PlannedWave[]): Promise<readonly number[]> {

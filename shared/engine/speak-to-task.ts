@@ -3,6 +3,7 @@
 import type { ErrorInfo } from "../core/errors.ts";
 import type { Fact } from "../core/events.ts";
 import type { PendingApproval, StreamRef } from "../ports/store.ts";
+import { cutKey, type Instead } from "./cut-request.ts";
 import type { EngineDeps } from "./deps.ts";
 import { hintOf, nudge, taskStream } from "./hints.ts";
 import { decisionKey } from "./task-approvals.ts";
@@ -118,14 +119,15 @@ export async function decideCut(
   if (row.endedAt !== null) return endedRun(runId, row.endedAt);
   const streams = (await deps.store.runs.streams(agent, runId)).filter((s) => s.wait === "cut");
   if (streams.length === 0) return refused("cut.not_waiting", "No cut of this run waits for a decision.");
-  if (decision.decision === "keep" && streams.some((s) => s.streamId === "run"))
+  const own = streams.find((s) => s.streamId === "run");
+  if (decision.decision === "keep" && own !== undefined && !(await canKeep(deps, { agent, runId }, own.headSeq)))
     return refused(
-      "not_in_this_version",
-      "The workflow itself was edited; --keep is for edits of a task's prompt or tools. Revert the edit and resume, or decide --rerun.",
+      "cut.nothing_to_keep",
+      "No recorded task can answer for what the edited workflow asks: none is of a role that it asks. Revert the edit and resume, decide --rerun, or cancel the run.",
     );
   const results = await Promise.all(
     streams.map(({ streamId, headSeq }) =>
-      tell(deps, { agent, runId, streamId }, `cut:${headSeq}`, {
+      tell(deps, { agent, runId, streamId }, cutKey(headSeq), {
         kind: "cutDecision",
         decision: decision.decision,
         by,
@@ -133,4 +135,14 @@ export async function decideCut(
     ),
   );
   return results.find((r) => r.type === "refused") ?? { type: "told" };
+}
+
+/** Whether the run's open question has recorded tasks that could stand in for new ones. It stands near the end of the log. */
+async function canKeep(deps: SpeakDeps, run: { agent: string; runId: string }, headSeq: number): Promise<boolean> {
+  for (const from of [Math.max(0, headSeq - 100), 0]) {
+    const log = await deps.store.streams.read({ ...run, streamId: "run" }, from);
+    const asked = log.findLast((e) => e.type === "CutRequested")?.payload as { instead?: Instead } | undefined;
+    if (asked !== undefined) return (asked.instead?.standing ?? 0) > 0;
+  }
+  return false;
 }

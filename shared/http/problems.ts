@@ -17,6 +17,7 @@ export const STATUS = {
   "approval.ambiguous": 409,
   "decision.taken": 409,
   "cut.not_waiting": 409,
+  "cut.nothing_to_keep": 409,
   "file.attached": 409,
   "idempotency.conflict": 409,
   "request.too_large": 413,

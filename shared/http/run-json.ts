@@ -108,6 +108,20 @@ const cut = z.object({
       description:
         "What a rerun would pay anew. Of the stream `run` at most: plans that come later may take tasks over.",
     }),
+  instead: z
+    .object({
+      stands: z.array(z.object({ task: z.string(), was: z.string(), now: z.string() })).meta({
+        description: "Recorded tasks that answer for new ones under `keep`, the first of them: what both are about.",
+      }),
+      standing: count.meta({ description: "How many there are. None: `keep` isn't possible." }),
+      fresh: z.array(z.string()).meta({ description: "What is new all the same, the first of it." }),
+      anew: count,
+    })
+    .nullable()
+    .meta({
+      description:
+        "Of the stream `run`: what the edited workflow plans. Null: of a task, where `keep` seals what is recorded.",
+    }),
   requestedAt: time,
 });
 export type CutJson = z.infer<typeof cut>;
@@ -211,11 +225,17 @@ const approvalJson = (a: RunView["approvals"][number]): ApprovalJson => ({
   decided: a.decided === null ? null : { ...a.decided, at: rfc3339(a.decided.at) },
 });
 
-const cutJson = ({ stream, reason, calls, price, requestedAt }: RunView["cuts"][number]): CutJson => ({
+const cutJson = ({ stream, reason, calls, price, instead, requestedAt }: RunView["cuts"][number]): CutJson => ({
   stream,
   reason,
   calls: [...calls],
   price: { modelCalls: price.modelCalls, costUsd: price.usd, simulated: price.simulated },
+  instead: instead && {
+    stands: [...instead.stands],
+    standing: instead.standing,
+    fresh: [...instead.fresh],
+    anew: instead.anew,
+  },
   requestedAt: rfc3339(requestedAt),
 });
 

@@ -220,8 +220,8 @@ export interface TaskStore {
   digests(agent: string, runId: string): Promise<{ taskId: string; digest: string }[]>;
   /** Outcomes of those of the tasks that have ended, in one query: what their last event says. */
   outcomes(agent: string, runId: string, taskIds: readonly string[]): Promise<EndedTask[]>;
-  /** Of these tasks, the completed calls with effects `external` and idempotency `none`, as `taskId: tool` (I6b). */
-  unrepeatable(agent: string, runId: string, taskIds: readonly string[]): Promise<string[]>;
+  /** Of these tasks, the completed calls with effects `external` and idempotency `none`, each tool of a task once (I6b). */
+  unrepeatable(agent: string, runId: string, taskIds: readonly string[]): Promise<{ taskId: string; tool: string }[]>;
   /** What these tasks' recorded answers cost together; those that a cut took away don't count. */
   price(agent: string, runId: string, taskIds: readonly string[]): Promise<Price>;
   /** Task streams of the run that haven't ended, with what they wait for. */

@@ -1,9 +1,12 @@
 // Edits in the middle: the first code is killed while its writer's last call is in flight, the second recovers what it can, and is killed too.
 import type { Turn } from "../../shared/adapters/model/script.ts";
+import type { Json } from "../../shared/core/json.ts";
 import type { ModelRequest } from "../../shared/core/messages.ts";
 import type { WorkflowFn } from "../../shared/core/workflow/context.ts";
-import { agent, role, workflow } from "../support/agents.ts";
-import { AGENT, charge, echo, firstText, never, type Scenario, type World } from "./world.ts";
+import { decideCut } from "../../shared/engine/speak-to-task.ts";
+import { agent, role, tool, workflow } from "../support/agents.ts";
+import { effectOf } from "../support/log-checker.ts";
+import { AGENT, charge, echo, firstText, never, type Scenario, takeEffect, type World } from "./world.ts";
 
 const isResearch = (request: ModelRequest): boolean => request.system.includes("researcher");
 const hangs = ({ ledger }: World, last: (request: ModelRequest) => boolean): boolean =>
@@ -65,4 +68,37 @@ const workflowEdited: Scenario = {
   settled: (request) => isResearch(request) && firstText(request) !== "c",
 };
 
-export const EDITS: readonly Scenario[] = [prompt, workflowEdited];
+/** Letters that went out, then a writer. The edit words one anew, adds one, and somebody keeps what went out. */
+const letters = (texts: readonly string[]) => (world: World) => {
+  const send = tool("send", (args) => takeEffect(world, "send", args as Json), { effects: "external" });
+  const post: WorkflowFn<Json> = async (ctx) => {
+    const { results } = await ctx.wave(
+      "post",
+      texts.map((text) => ctx.task("mailer", text)),
+    );
+    return await ctx.ask("writer", results.map((r) => r.output ?? null).join());
+  };
+  return agent(AGENT, [role("mailer", { tools: [send] }), role("writer")], workflow(post));
+};
+const sends = (request: ModelRequest): boolean => request.system.includes("mailer");
+
+const kept: Scenario = {
+  name: "an edited workflow whose letters are kept, and one more of them",
+  input: "x",
+  output: "<<to ann>,<to bob>,<to cleo>>",
+  status: "completed",
+  keyedEffects: 0,
+  before: { agent: letters(["to ann", "to bob"]), until: (world) => hangs(world, (r) => !sends(r)) },
+  agent: letters(["to ann", "dear bob", "to cleo"]),
+  respond: (request, { edited, calls }) => {
+    if (sends(request) && request.messages.length === 1)
+      return { tools: [{ name: "send", args: { text: firstText(request) } }] };
+    if (sends(request) || !edited) return sends(request) ? echo(request) : never();
+    const sent = ["to ann", "to bob", "dear bob"].map((text) => calls.get(effectOf("send", { text })) ?? 0);
+    return sent.join() === "1,1,0" ? echo(request) : `sent ${sent.join()}`;
+  },
+  settled: (request) => sends(request) && firstText(request) !== "to cleo",
+  people: async (deps, runId) => void (await decideCut(deps, { agent: AGENT, runId, decision: "keep", by: "ann" })),
+};
+
+export const EDITS: readonly Scenario[] = [prompt, workflowEdited, kept];

@@ -77,12 +77,13 @@ async function drivenOn(
 ): Promise<RunRow | null> {
   for (let visits = 0; ; visits++) {
     const row = await stack.drive({ agent: AGENT, runId });
-    const waits = row?.status === "waitingApproval" || row?.status === "awaitingInput";
+    const waits = row !== null && WAITS_FOR_PEOPLE.has(row.status);
     if (!waits || scenario.people === undefined || visits >= VISITS_MAX) return row;
     await scenario.people(helper.deps, runId, world);
   }
 }
 const VISITS_MAX = 10;
+const WAITS_FOR_PEOPLE: ReadonlySet<string> = new Set(["waitingApproval", "awaitingInput", "waitingCut"]);
 
 const generationOf = (scenario: Scenario): number => (scenario.before === undefined ? 1 : 2);
 

@@ -39,6 +39,12 @@ mode: session
 tools: [pay]
 `;
 
+const BANK = `name: bank
+description: Wires.
+roles:
+  clerk: { model: mock/script, system: You wire., tools: [wire] }
+`;
+
 const heard = (request: ModelRequest): string =>
   (request.messages.at(-1)?.content ?? [])
     .map((part) => (part.type === "text" || part.type === "toolResult" ? part.text : ""))
@@ -242,6 +248,7 @@ describe("toren jobs resume", () => {
           reason: expect.stringContaining("system changed"),
           calls: ["wire"],
           price: { modelCalls: 1, costUsd: expect.any(Number), simulated: true },
+          instead: null,
           requestedAt: expect.any(String),
         },
       ]);
@@ -263,6 +270,32 @@ describe("toren jobs resume", () => {
     expect(paid.filter((line) => line === "kate 5")).toHaveLength(1);
     expect(paid.filter((line) => line === "rudi 5")).toHaveLength(2);
     expect(paid.filter((line) => /^(kate|rudi) 900$/.test(line))).toHaveLength(2);
+  });
+
+  test("I6b: a workflow edited behind what it wired: show says what answers for what, and --keep wires nothing again", async () => {
+    const code = (words: string) => `import { defineWorkflow } from "toren";
+export default defineWorkflow(async (ctx) => {
+  const said = await ctx.ask("clerk", "${words}");
+  await ctx.sleep(${words.includes("please") ? 0 : 3_600_000});
+  return said;
+});
+`;
+    await bench.write("agents/bank/agent.yaml", BANK);
+    await bench.write("agents/bank/tools.ts", TOOLS);
+    await bench.write("agents/bank/workflows/main.ts", code("wire tina 5"));
+    await server.close();
+    server = await bench.serve(model);
+    const run = await start("bank", "x", "waitingTimer");
+    await server.close();
+    await bench.write("agents/bank/workflows/main.ts", code("wire tina 5, please"));
+    server = await bench.serve(model);
+    await bench.json(["jobs", "resume", run.runId]);
+    expect((await become(run.runId, "waitingCut")).cuts).toMatchObject([{ stream: "run", calls: ["w0t0: wire"] }]);
+    const pair = 'w0t0  clerk "wire tina 5"  for  clerk "wire tina 5, please"';
+    expect((await bench.toren(["jobs", "show", run.runId])).out).toContain(pair);
+    expect((await bench.toren(["jobs", "resume", run.runId, "--keep"])).err).toContain(pair);
+    expect((await become(run.runId, "completed")).output).toBe("heard: paid tina 5");
+    expect((await readFile(book, "utf8")).match(/tina 5/g)).toHaveLength(1);
   });
 
   test("a decision outlives the worker that was to act on it, and a message too", async () => {

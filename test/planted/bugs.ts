@@ -20,6 +20,7 @@ const STORE = "test/adapters/store/postgres.test.ts";
 const GATES = "test/adapters/flow/overlap.test.ts";
 
 const UNKNOWN_OUTCOME = "test/engine/unknown-outcome.test.ts";
+const KEEP_RUN = "test/engine/keep-run.test.ts";
 const PROPERTIES = "test/core/workflow/properties.test.ts";
 // biome-ignore lint/suspicious/noTemplateCurlyInString: code to be found
 const PLACE = "const placeOf = (after: number, digest: string): string => `${after} ${digest}`;";
@@ -297,7 +298,7 @@ export const BUGS: readonly Bug[] = [
     edits: [
       {
         file: "shared/core/workflow/plan.ts",
-        find: "    for (const id of tasks) taken.add(id);\n",
+        find: "    for (const id of ids) if (id !== null) taken.add(id);\n",
         replace: "",
       },
     ],
@@ -417,6 +418,100 @@ export const BUGS: readonly Bug[] = [
       },
     ],
     killedBy: { file: "test/engine/attached.test.ts", test: "I5: the call is fetched by whoever takes over" },
+  },
+  {
+    name: "a kept task answers for another role",
+    edits: [
+      {
+        file: "shared/core/workflow/plan.ts",
+        find: "ids[place] !== null || free.get(id) !== wanted.role) return;",
+        replace: "ids[place] !== null || !free.has(id)) return;",
+      },
+    ],
+    killedBy: { file: "test/core/workflow/plan.test.ts", test: "never for another role, never a task twice" },
+  },
+  {
+    name: "a kept task is taken from the wave that asks for it by content",
+    edits: [
+      {
+        file: "shared/core/workflow/plan.ts",
+        find: "    for (const id of ids) if (id !== null) taken.add(id);\n    claimed.set(decision, ids);\n  }\n",
+        replace:
+          "    for (const id of ids) if (id !== null) taken.add(id);\n    claimed.set(decision, ids);\n    standFor(cut, new Map([[decision, ids]]), new Map([...keeping].filter(([id]) => !taken.has(id))));\n    for (const id of ids) if (id !== null) taken.add(id);\n  }\n",
+      },
+    ],
+    killedBy: { file: "test/core/workflow/plan.test.ts", test: "content first, over every wave of the tick" },
+  },
+  {
+    name: "a task that was told to stop answers for another",
+    edits: [
+      {
+        file: "shared/core/workflow/plan.ts",
+        find: "digests.has(id) && !taken.has(id)",
+        replace: "!taken.has(id)",
+      },
+    ],
+    killedBy: { file: "test/core/workflow/plan.test.ts", test: "never one that isn't among those that may" },
+  },
+  {
+    name: "what one edit let be done again is let be done by every edit after it",
+    edits: [
+      {
+        file: "shared/core/workflow/repeat.ts",
+        find: "givenUp.get(id) !== generation",
+        replace: "!(givenUp.has(id) && generation > 0)",
+      },
+    ],
+    killedBy: { file: KEEP_RUN, test: "is about one edit: another one asks again" },
+  },
+  {
+    name: "a step in a task's place is begun without a question",
+    edits: [
+      {
+        file: "shared/core/workflow/repeat.ts",
+        find: "    ...steps.map(",
+        replace: "    ...steps.slice(steps.length).map(",
+      },
+    ],
+    killedBy: { file: KEEP_RUN, test: "is refused where nothing recorded could answer" },
+  },
+  {
+    name: "a decision about one plan holds for whatever is planned next",
+    edits: [
+      {
+        file: "shared/engine/cut-request.ts",
+        find: "asked.generation !== generation || asked.instead?.digest !== digest",
+        replace: "asked.generation !== generation || digest === null",
+      },
+      {
+        file: "shared/engine/cut-request.ts",
+        find: "  return done ? null : (decided.decision ?? null);",
+        replace: "  return done && digest === null ? null : (decided.decision ?? null);",
+      },
+    ],
+    killedBy: { file: KEEP_RUN, test: "each of a sequence is a question of its own" },
+  },
+  {
+    name: "a decision about an earlier question answers a later one",
+    edits: [
+      {
+        file: "shared/engine/cut-request.ts",
+        find: "Number(decisionKey.slice(CUT_KEY.length)) >= last.seq",
+        replace: "decisionKey.startsWith(CUT_KEY)",
+      },
+    ],
+    killedBy: { file: KEEP_RUN, test: "a decision about an earlier one is none about it" },
+  },
+  {
+    name: "only a cut's own plan is looked at, not what is planned later",
+    edits: [
+      {
+        file: "shared/engine/plan-round.ts",
+        find: "if (dropped.length === 0 ||",
+        replace: 'if (work.log.at(-1)?.type !== "StreamInvalidated" || dropped.length === 0 ||',
+      },
+    ],
+    killedBy: { file: KEEP_RUN, test: "but where it comes later, then" },
   },
   {
     name: "a page of a conversation begins with the turn that the one after it ends with",

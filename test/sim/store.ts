@@ -97,7 +97,7 @@ function createTasks(connection: Connection): TaskStore {
         }),
       ),
     unrepeatable: (_, runId, taskIds) =>
-      ask(connection, "unrepeatable", (tx) => taskIds.flatMap((id) => unrepeatable(tx, runId, id)).sort()),
+      ask(connection, "unrepeatable", (tx) => [...taskIds].sort().flatMap((id) => unrepeatable(tx, runId, id))),
     price: (_, runId, taskIds) =>
       ask(connection, "price", (tx) =>
         priceOf(
@@ -125,7 +125,7 @@ function outcomeOf(payload: Readonly<Record<string, unknown>>): TaskOutcome {
   return error === undefined ? { status: "completed", output: result ?? null } : { status: "failed", error };
 }
 
-function unrepeatable(tx: Transaction, runId: string, taskId: string): string[] {
+function unrepeatable(tx: Transaction, runId: string, taskId: string): { taskId: string; tool: string }[] {
   const log = tx.db.run(runId)?.events.get(TASK + taskId) ?? [];
   const calls = log.filter(
     (e) => e.type === "ToolCallStarted" && e.payload.effects === "external" && e.payload.idempotency === "none",
@@ -139,7 +139,7 @@ function unrepeatable(tx: Transaction, runId: string, taskId: string): string[] 
         e.payload.toolUseId === toolUseId,
     ),
   );
-  return [...new Set(done.map((e) => `${taskId}: ${String(e.payload.tool)}`))];
+  return [...new Set(done.map((e) => String(e.payload.tool)))].sort().map((tool) => ({ taskId, tool }));
 }
 
 const CALLS = new Set(

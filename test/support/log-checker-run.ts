@@ -25,7 +25,32 @@ export function checkRun(run: RunDump, s: StreamDump): string[] {
   const wrong: string[] = [];
   if (s.events[0]?.type !== "RunCreated") wrong.push(`it begins with ${s.events[0]?.type}`);
   const events = effectiveRun(s.events);
+  wrong.push(...checkDecisions(s.events));
   return [...wrong, ...checkOperations(events), ...checkWaves(run, s, events)];
+}
+
+/** I6b: what tasks of cut plans did is let be done again only where somebody decided so, about them. */
+function checkDecisions(raw: readonly EventDump[]): string[] {
+  const wrong: string[] = [];
+  let asked: EventDump | null = null;
+  let decided: unknown = null;
+  for (const e of raw) {
+    const { type, payload } = e;
+    if (type === "CutRequested") [asked, decided] = [e, null];
+    if (type !== "CutDecided" && type !== "TasksGivenUp") continue;
+    const { tasks = [], standing = 0 } = (asked?.payload.instead ?? {}) as { tasks?: string[]; standing?: number };
+    if (type === "CutDecided") {
+      if (asked === null || decided !== null) wrong.push(`${e.seq}: a decision, and nothing was asked`);
+      if (payload.decision === "keep" && standing === 0)
+        wrong.push(`${e.seq}: kept, and nothing recorded could answer`);
+      decided ??= payload.decision;
+      continue;
+    }
+    if (decided !== "rerun") wrong.push(`${e.seq}: tasks are given up, and nobody decided so`);
+    const unasked = (payload.tasks as string[]).filter((id) => !tasks.includes(id));
+    if (unasked.length > 0) wrong.push(`${e.seq}: ${unasked[0]} is given up, and nobody was asked about it`);
+  }
+  return wrong;
 }
 
 /** At most one effective end per operation, and none without it. */

@@ -179,6 +179,40 @@ const RUNS: readonly (readonly [string, (run: Editable, own: Deep<StreamDump>) =
   ],
 ];
 
+describe("of a decision about a plan the checker reports", () => {
+  const asking = (tasks: string[], standing: number): Deep<EventDump> => ({
+    seq: 0,
+    type: "CutRequested",
+    payload: { fromSeq: 2, instead: { tasks, standing } },
+  });
+  const decided = (decision: string): Deep<EventDump> => ({
+    seq: 0,
+    type: "CutDecided",
+    payload: { decision, inboxSeq: 1 },
+  });
+  const givenUp: Deep<EventDump> = { seq: 0, type: "TasksGivenUp", payload: { tasks: ["w0t0"], generation: 2 } };
+  /** What is said of a run whose log begins so; how far its inbox was read is out of place in it, and not looked at. */
+  async function said(...events: Deep<EventDump>[]): Promise<string> {
+    const run = await ended("waves");
+    const own = streamOf(run, "run");
+    renumber(own, own.events.toSpliced(1, 0, ...events));
+    return checkLog([run as RunDump])
+      .filter((what) => /given up|kept|decision/.test(what))
+      .join("\n");
+  }
+  test.each<[string, RegExp, Deep<EventDump>[]]>([
+    ["nothing, where it was asked and let be done", /^$/, [asking(["w0t0"], 0), decided("rerun"), givenUp]],
+    ["nothing, where it was kept", /^$/, [asking(["w0t0"], 1), decided("keep")]],
+    ["what nobody decided", /nobody decided so/, [asking(["w0t0"], 1), givenUp]],
+    ["what somebody kept", /nobody decided so/, [asking(["w0t0"], 1), decided("keep"), givenUp]],
+    ["what another question was about", /nobody was asked about it/, [asking(["w7t0"], 1), decided("rerun"), givenUp]],
+    ["a decision without a question", /nothing was asked/, [decided("rerun")]],
+    ["a decision to keep what can't answer", /nothing recorded could/, [asking(["w0t0"], 0), decided("keep")]],
+  ])("%s", async (_, report, events) => {
+    expect(await said(...events)).toMatch(report);
+  });
+});
+
 describe("in a run's log the checker reports", () => {
   test.each(RUNS)("%s", async (_, plant, report) => {
     const run = await ended("waves");

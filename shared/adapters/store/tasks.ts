@@ -48,7 +48,7 @@ export function createTasks(statements: Statements): TaskStore {
         runId,
         taskIds,
       ]);
-      return rows.map((row) => `${row.task_id}: ${row.tool}`);
+      return rows.map((row) => ({ taskId: row.task_id, tool: row.tool }));
     },
     price: async (agent, runId, taskIds) => {
       const [row] = await statements.ask<{ calls: number; usd: number | null; simulated: boolean }>(

@@ -26,6 +26,8 @@ export interface RunHistory {
   readonly cutPlans: readonly Recorded<WavePlanned>[];
   /** Tasks of effective plans: they can't be claimed. */
   readonly taken: ReadonlySet<string>;
+  /** Tasks of cut plans of which somebody decided that what they did may be done again, with the last generation that may. */
+  readonly givenUp: ReadonlyMap<string, number>;
   /** Effective operations that are over. */
   readonly over: ReadonlySet<number>;
   /** Due times of cut timers by digest, oldest first: a timer that is set again keeps its time. */
@@ -40,7 +42,9 @@ export function foldRun(raw: RunLog): RunHistory {
   let nextWave = 0;
   const cutPlans: Recorded<WavePlanned>[] = [];
   const spare = new Map<string, number[]>();
+  const givenUp = new Map<string, number>();
   for (const event of raw) {
+    if (event.type === "TasksGivenUp") for (const id of event.tasks) givenUp.set(id, event.generation);
     if (event.type === "StreamInvalidated") {
       const { kept, cut } = cutFrom(log, event.fromSeq);
       log = kept;
@@ -62,6 +66,7 @@ export function foldRun(raw: RunLog): RunHistory {
     plans: new Map(plans.map((plan) => [plan.wave, plan])),
     cutPlans: cutPlans.sort((a, b) => a.seq - b.seq),
     taken: new Set(plans.flatMap((plan) => plan.tasks)),
+    givenUp,
     over: new Set(
       log
         .filter(isOperationFact)

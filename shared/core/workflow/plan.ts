@@ -4,6 +4,8 @@
 // C2  Then content, in creation order, over every cut plan. Each pass is finished before the next begins.
 // C3  A task is claimed at most once while its claim stands: `taken` holds those of every effective plan.
 // C4  What one plan doesn't claim a later one may: nothing is given up here.
+// C5  Only where somebody decided to keep (I6b): when all waves of the tick have claimed by content, a place that is still empty takes a recorded task of
+//     the same role whose content it doesn't have: first that of the same place of a cut plan of the same name, then the oldest.
 import type { RunEvent } from "../events.ts";
 import type { Json } from "../json.ts";
 import type { Decision, WaveDecision } from "./decide.ts";
@@ -61,20 +63,30 @@ export interface WavePlan {
   /** Tasks of cut plans that this wave takes over; ended ones stay as they are, parked ones are woken. */
   readonly claimed: readonly string[];
 }
+/** A recorded task that answers for what a place asks (C5). */
+export interface StandIn {
+  readonly task: string;
+  readonly role: string;
+  readonly input: Json;
+}
 export interface TickPlan {
   /** In the order of the decisions: the first has seq `history.head + 1`. */
   readonly events: readonly RunEvent[];
   /** Waves that need rows: empty ones are over as soon as they are recorded. */
   readonly waves: readonly WavePlan[];
+  readonly standIns: readonly StandIn[];
 }
 
 /**
- * Gives a tick's decisions their ids. `digests` holds, by task id, the content of every task in `history.cutPlans`; it isn't looked at when nothing was cut.
+ * Gives a tick's decisions their ids. `digests` holds, by task id, the content of every task in `history.cutPlans` that may be claimed; it isn't looked at
+ * when nothing was cut.
+ * `keeping`: the roles of tasks of cut plans that may stand in for others of their role (C5).
  */
 export function planTick(
   decisions: readonly Decision[],
   history: RunHistory,
   digests: ReadonlyMap<string, string>,
+  keeping: ReadonlyMap<string, string> = new Map(),
 ): TickPlan {
   const cut = history.cutPlans.map(
     (plan): ClaimablePlan => ({
@@ -83,14 +95,21 @@ export function planTick(
     }),
   );
   const taken = new Set(history.taken);
+  const claimed = new Map<WaveDecision, (string | null)[]>();
+  for (const decision of decisions) {
+    if (decision.type === "event") continue;
+    const ids = cut.length > 0 ? claims(cut, taken, decision) : decision.tasks.map(() => null);
+    for (const id of ids) if (id !== null) taken.add(id);
+    claimed.set(decision, ids);
+  }
+  const standIns = keeping.size === 0 ? [] : standFor(cut, claimed, new Map([...keeping].filter(([id]) => digests.has(id) && !taken.has(id))));
   const waves: WavePlan[] = [];
   let next = history.nextWave;
   const events = decisions.map((decision): RunEvent => {
     if (decision.type === "event") return decision.event;
     const wave = next++;
-    const ids = cut.length > 0 ? claims(cut, taken, decision) : decision.tasks.map(() => null);
+    const ids = claimed.get(decision) ?? [];
     const tasks = ids.map((id, place) => id ?? taskId(wave, place));
-    for (const id of tasks) taken.add(id);
     if (tasks.length > 0) waves.push(wavePlan(decision, wave, ids));
     const { after, digest, name, onTaskFailure, dueAt, maxParallel } = decision;
     return {
@@ -105,7 +124,32 @@ export function planTick(
       ...(maxParallel === null ? {} : { maxParallel }),
     };
   });
-  return { events, waves };
+  return { events, waves, standIns };
+}
+
+/** C5: fills empty places of `claimed`. `free`: who may, with their roles. */
+function standFor(
+  cut: readonly ClaimablePlan[],
+  claimed: ReadonlyMap<WaveDecision, (string | null)[]>,
+  free: Map<string, string>,
+): StandIn[] {
+  const standIns: StandIn[] = [];
+  const fill = ({ tasks }: WaveDecision, ids: (string | null)[], place: number, id: string | undefined): void => {
+    const wanted = tasks[place];
+    if (wanted === undefined || id === undefined || ids[place] !== null || free.get(id) !== wanted.role) return;
+    free.delete(id);
+    ids[place] = id;
+    standIns.push({ task: id, role: wanted.role, input: wanted.input });
+  };
+  for (const [wave, ids] of claimed)
+    for (const { tasks } of cut.filter((p) => p.name === wave.name))
+      for (const place of ids.keys()) fill(wave, ids, place, tasks[place]?.id);
+  const inOrder = cut.flatMap((p) => p.tasks.map(({ id }) => id)).filter((id) => free.has(id));
+  const oldest = Map.groupBy([...new Set(inOrder)].reverse(), (id) => free.get(id)); // by role, oldest last: taken by pop
+  for (const [wave, ids] of claimed)
+    for (const [place, { role }] of wave.tasks.entries())
+      if (ids[place] === null) fill(wave, ids, place, oldest.get(role)?.pop());
+  return standIns;
 }
 
 function wavePlan(decision: WaveDecision, wave: number, ids: readonly (string | null)[]): WavePlan {

@@ -171,7 +171,9 @@ export function runSuite(get: () => Bench): void {
       expect(events[2]?.event.payload).toEqual({ stepId: "s1", usage });
       expect(events[8]?.event).toMatchObject({ type: "TaskCompleted", payload: {} });
       expect(JSON.stringify(events)).not.toContain("secret");
-      expect(await b.store.tasks.unrepeatable(b.agent, runId, ["w0t0", "w0t1"])).toEqual(["w0t0: pay"]);
+      expect(await b.store.tasks.unrepeatable(b.agent, runId, ["w0t0", "w0t1"])).toEqual([
+        { taskId: "w0t0", tool: "pay" },
+      ]);
       expect(await b.store.tasks.unrepeatable(b.agent, runId, [])).toEqual([]);
     });
   });

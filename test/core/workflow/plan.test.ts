@@ -118,3 +118,67 @@ test("step keys differ by run, name and how-manieth, and by nothing else", () =>
     4,
   );
 });
+
+describe("C5: recorded tasks that answer for others, where somebody decided so", () => {
+  const created = { type: "RunCreated", process: "main", input: null, seq: 1, recordedAt: 0 } as const;
+  /** A log whose plans `name: a:p b:q` were all cut. */
+  function cutLog(...plans: [name: string, tasks: string][]): { history: RunHistory; digests: Map<string, string> } {
+    const digests = new Map<string, string>();
+    const planned = plans.map(([name, text], i) => {
+      const { tasks } = cutPlan(name, text);
+      for (const task of tasks) digests.set(task.id, task.digest);
+      const ids = tasks.map((task) => task.id);
+      const plan = { after: 0, digest: name, name, wave: i, tasks: ids, onTaskFailure: "fail" } as const;
+      return { type: "WavePlanned", ...plan, seq: i + 2, recordedAt: 0 } as const;
+    });
+    const cut = { type: "StreamInvalidated", fromSeq: 2, reason: "edited", generation: 2 } as const;
+    return { history: foldRun([created, ...planned, { ...cut, seq: plans.length + 2, recordedAt: 0 }]), digests };
+  }
+  /** `role/content` for each task of a wave. */
+  const asks = (seq: number, name: string, text: string): WaveDecision => ({
+    ...decision(seq, name, text),
+    tasks: text.split(" ").map((task) => {
+      const [role = "", digest = ""] = task.split("/");
+      return { role, digest, input: digest };
+    }),
+  });
+  const roles = (text: string) => new Map(text.split(" ").map((t) => t.split(":") as [string, string]));
+  const held = (
+    of: { history: RunHistory; digests: Map<string, string> },
+    keeping: string,
+    ...waves: WaveDecision[]
+  ): string[] => {
+    const { events } = planTick(waves, of.history, of.digests, keeping === "" ? new Map() : roles(keeping));
+    return events.map((e) => (e.type === "WavePlanned" ? e.tasks.join(" ") : ""));
+  };
+
+  test("a place keeps its own, whatever it asks now; the others go to the oldest of their role", () => {
+    const of = cutLog(["w", "a:p b:q"], ["v", "c:r"]);
+    expect(held(of, "a:x b:x c:x", asks(5, "w", "x/p2 x/q2"))).toEqual(["a b"]);
+    expect(held(of, "a:x b:x c:x", asks(5, "new", "x/p2 x/q2"))).toEqual(["a b"]);
+    expect(held(of, "a:y b:x c:x", asks(5, "new", "x/1 y/2 x/3 x/4"))).toEqual(["b a c w2t3"]);
+  });
+
+  test("content first, over every wave of the tick: nobody's own answer is given to another", () => {
+    const of = cutLog(["w", "a:p"]);
+    expect(held(of, "a:x", asks(4, "w", "x/other"), asks(5, "v", "x/p"))).toEqual(["w1t0", "a"]);
+  });
+
+  test("never for another role, never a task twice, never one that isn't among those that may", () => {
+    const of = cutLog(["w", "a:p b:q"]);
+    expect(held(of, "a:x b:x", asks(4, "w", "y/1 y/2"))).toEqual(["w1t0 w1t1"]);
+    expect(held(of, "a:x b:x", asks(4, "w", "x/1"), asks(5, "w", "x/2 x/3"))).toEqual(["a", "w2t0 b"]);
+    expect(held(of, "b:x", asks(4, "w", "x/1 x/2"))).toEqual(["w1t0 b"]);
+    of.digests.delete("a"); // it was told to stop
+    expect(held(of, "a:x b:x", asks(4, "w", "x/1 x/2"))).toEqual(["w1t0 b"]);
+  });
+
+  test("is told with what it answers for; without a decision there is none", () => {
+    const of = cutLog(["w", "a:p"]);
+    const wave = asks(4, "w", "x/1 x/2");
+    const plan = planTick([wave], of.history, of.digests, roles("a:x"));
+    expect(plan.standIns).toEqual([{ task: "a", role: "x", input: "1" }]);
+    expect(plan.waves).toMatchObject([{ claimed: ["a"], fresh: [{ taskId: "w1t1", input: "2" }] }]);
+    expect(held(of, "", wave)).toEqual(["w1t0 w1t1"]);
+  });
+});

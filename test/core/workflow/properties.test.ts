@@ -12,6 +12,8 @@ describe("deterministic re-execution over random programs", () => {
     expect(tally["prefixes replayed"]).toBeGreaterThan(100);
     expect(tally["… cuts"]).toBeGreaterThan(0);
     expect(tally["… claimed tasks"]).toBeGreaterThan(0);
+    expect(tally["… tasks that answer for others"]).toBeGreaterThan(0);
+    expect(tally["… given up"]).toBeGreaterThan(0);
     expect(guard.swallowed).toBeGreaterThan(0);
   });
 });

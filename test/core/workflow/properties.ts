@@ -6,6 +6,7 @@ import type { OperationFact, RunLog } from "../../../shared/core/workflow/fold.t
 import { isOperation, isOperationFact } from "../../../shared/core/workflow/fold.ts";
 import { type ClaimablePlan, claims, planTick } from "../../../shared/core/workflow/plan.ts";
 import type { Advance } from "../../../shared/core/workflow/schedule.ts";
+import { Asked } from "./asked.ts";
 import { choices, edit, plain, program, programOf, restyled, type Style, twins } from "./programs.ts";
 import { drive, factsOf, type Log, normal, Paid, World } from "./world.ts";
 
@@ -154,6 +155,40 @@ const editing = property(
   }),
 );
 
+/** Whoever asks a role of these may do something that can't be done twice. */
+const ACTS: ReadonlySet<string> = new Set(["x", "n0", "n1", "n2"]);
+const deciding = property(
+  "I6b: whatever is decided after an edit, nothing that acts is asked anew unseen, kept tasks answer for others, and the log fits its code",
+  fc.asyncProperty(program, choices, fc.nat(12), edits, choices, async (tree, how, at, changes, decisions) => {
+    const world = new Asked((role) => ACTS.has(role), decisions);
+    await world.go(programOf(tree, twins), how, at);
+    if (world.outcome.type !== "blocked") return;
+    await world.go(
+      programOf(
+        changes.reduce((t, [where, what]) => edit(t, where, what), tree),
+        twins,
+      ),
+      how,
+      120,
+    );
+    count("edited runs with decisions");
+    count("… questions", world.questions);
+    count("… tasks that answer for others", world.standing);
+    count("… given up", world.givenUp);
+    assert.deepEqual(world.wrong, []);
+    const held = [...world.history.plans.values()].flatMap((plan) => plan.tasks);
+    assert.equal(new Set(held).size, held.length, "a task answers in two places");
+    const again = await world.advance(world.code);
+    assert.notEqual(again.outcome.type, "cut");
+    assert.deepEqual(operationsOf(again, world), []);
+    const settled = world.raw.findLastIndex((e) => e.type === "StreamInvalidated") + 1;
+    for (let n = settled + 1; n < world.raw.length; n++) {
+      const { outcome } = await new World(world.raw.slice(0, n)).advance(world.code);
+      assert.notEqual(outcome.type, "cut", "cut by its own code");
+    }
+  }),
+);
+
 const plans = fc.array(
   fc.record({
     name: fc.constantFrom("a", "b"),
@@ -199,6 +234,7 @@ export const properties: readonly Property[] = [
   prefixes("many equal operations", twins),
   refactoring,
   editing,
+  deciding,
   claiming,
 ];
 

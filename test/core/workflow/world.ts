@@ -13,8 +13,8 @@ import {
   type RunLog,
   type WavePlanned,
 } from "../../../shared/core/workflow/fold.ts";
-import { planTick } from "../../../shared/core/workflow/plan.ts";
-import { type Advance, advance, type Outcome } from "../../../shared/core/workflow/schedule.ts";
+import { planTick, type TickPlan } from "../../../shared/core/workflow/plan.ts";
+import { type Advance, advance, type Decision, type Outcome } from "../../../shared/core/workflow/schedule.ts";
 import { bits, short } from "./programs.ts";
 
 export type Log = Recorded<RunEvent>[];
@@ -77,7 +77,7 @@ export class World {
     }
   }
   record({ decisions }: Advance): void {
-    const plan = planTick(decisions, this.history, this.digests);
+    const plan = this.plan(decisions);
     for (const [i, event] of plan.events.entries()) {
       assert.equal(decisions[i]?.seq, this.raw.length + 1, "decision i has seq head + i + 1");
       this.add(event);
@@ -95,6 +95,9 @@ export class World {
         wave.claimed,
       );
     }
+  }
+  protected plan(decisions: readonly Decision[]): TickPlan {
+    return planTick(decisions, this.history, this.digests);
   }
   protected planned(_plan: Recorded<WavePlanned>, _claimed: readonly string[]): void {}
 }

@@ -19,6 +19,7 @@ describe("an event as a line", () => {
     ["ToolCallCompleted", { isError: false }, "…"],
     ["TaskSettled", { op: 2, task: 0, outcome: { status: "completed" } }, "2/0 completed"],
     ["StreamInvalidated", { fromSeq: 4, reason: "system changed" }, "from 4: system changed"],
+    ["TasksGivenUp", { tasks: ["w0t0", "w1t0"], generation: 2 }, "w0t0 w1t0"],
     ["RunFailed", { error: { code: "wave.failed", message: "two of two" } }, "wave.failed: two of two"],
     ["TimerSet", { dueAt: 0 }, "due 1970-01-01T00:00:00.000Z"],
     ["OfANewerVersion", {}, ""],

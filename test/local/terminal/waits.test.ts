@@ -63,19 +63,35 @@ describe("what a run waits for", () => {
     expect(decidedLines(run({ approvals }), style, NOW)).toEqual(["  ✔ refund  granted by ann  1 min ago"]);
   });
 
-  test("a cut of the workflow can't be kept, and isn't offered to be", () => {
-    const price = { modelCalls: 3, costUsd: 0.0125, simulated: false };
-    const cut = { reason: "system changed", calls: ["mail"], price, requestedAt: "2026-01-01T11:58:00Z" };
-    const of = (stream: string) => waitLines(run({ status: "waitingCut", cuts: [{ ...cut, stream }] }), style, NOW);
-    expect(of("task:w0t0").join("\n")).toMatch(
+  const price = { modelCalls: 3, costUsd: 0.0125, simulated: false };
+  const cut = { reason: "system changed", calls: ["mail"], price, instead: null, requestedAt: "2026-01-01T11:58:00Z" };
+  const cutLines = (more: Partial<RunJson["cuts"][number]>): string =>
+    waitLines(run({ status: "waitingCut", cuts: [{ ...cut, stream: "task:w0t0", ...more }] }), style, NOW).join("\n");
+
+  test("a cut of a task: what would be done and paid again, and both ways out", () => {
+    expect(cutLines({})).toMatch(
       /w0t0 waits for a decision +system changed\n.*done again: mail\n.*paid again: 3 model calls, \$0\.0125\n.*--rerun.*--keep/,
     );
-    expect(of("run").join("\n")).toContain("paid again: at most 3 model calls");
-    expect(of("run").join("\n")).not.toContain("--keep");
-    const unknown = { ...cut, price: { modelCalls: 1, costUsd: null, simulated: false }, stream: "task:w0t0" };
-    expect(waitLines(run({ cuts: [unknown] }), style, NOW).join("\n")).toContain(
-      "paid again: 1 model call, cost unknown",
-    );
+    const unknown = { modelCalls: 1, costUsd: null, simulated: false };
+    expect(cutLines({ price: unknown })).toContain("paid again: 1 model call, cost unknown");
+  });
+
+  test("a cut of the workflow: what would answer for what, and what is new all the same", () => {
+    const stands = [{ task: "w0t0", was: 'mailer "to Ann"', now: 'mailer "to Ann, politely"' }];
+    const instead = { stands, standing: 3, fresh: ["step send"], anew: 1 };
+    expect(cutLines({ stream: "run", instead }).split("\n").slice(1)).toEqual([
+      "      would be done again: mail",
+      "      would be paid again: at most 3 model calls, $0.0125",
+      "      kept, what is recorded answers for what it asks now:",
+      '        w0t0  mailer "to Ann"  for  mailer "to Ann, politely"',
+      "        … and 2 more",
+      "      new all the same:",
+      "        step send",
+      "  toren jobs resume 01980f2e --rerun   toren jobs resume 01980f2e --keep",
+    ]);
+    const none = cutLines({ stream: "run", instead: { stands: [], standing: 0, fresh: ["step send"], anew: 1 } });
+    expect(none).toContain("nothing that is recorded could answer");
+    expect(none).not.toContain("--keep");
   });
 
   test("nobody is wanted by a run that works, or has ended", () => {
