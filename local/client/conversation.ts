@@ -33,7 +33,7 @@ export async function converse(deps: ConversationDeps): Promise<RunJson | null> 
     if (run === null) return null;
     await talk.show(run);
     if (isEnded(run)) return run;
-    const asked = openApprovals(run).find((a) => !talk.passed.has(a.call));
+    const asked = openApprovals(run).find((a) => !talk.passed.has(a.key));
     if (asked !== undefined) {
       if (!(await decide(talk, run, asked))) return null;
     } else if (run.cuts.length > 0) {
@@ -46,7 +46,7 @@ export async function converse(deps: ConversationDeps): Promise<RunJson | null> 
 interface Talk {
   readonly deps: ConversationDeps;
   readonly follower: Follower;
-  /** Calls that were decided here, or are left to others. */
+  /** Requests that were decided here, or are left to others, by key. */
   readonly passed: Set<string>;
   cutsSaid: boolean;
   /** Read, but not yet its turn. */
@@ -81,7 +81,7 @@ function createTalk(deps: ConversationDeps): Talk {
     held: null,
     closing: false,
     needsSomebody: (run) => {
-      if (openApprovals(run).some((a) => !talk.passed.has(a.call))) return true;
+      if (openApprovals(run).some((a) => !talk.passed.has(a.key))) return true;
       if (run.cuts.length > 0) return !talk.cutsSaid;
       talk.cutsSaid = false;
       const heard = (run.turns ?? []).filter((turn) => turn.by === "user" && turn.seq > shown).length;
@@ -133,7 +133,7 @@ async function decide(talk: Talk, run: RunJson, asked: ApprovalJson): Promise<bo
   const { deps, follower, passed } = talk;
   const { screen, lines, user, runId, interrupted } = deps;
   screen.approval(run, asked);
-  const isDecided = (now: RunJson): boolean => !openApprovals(now).some((a) => a.call === asked.call);
+  const isDecided = (now: RunJson): boolean => !openApprovals(now).some((a) => a.key === asked.key);
   for (;;) {
     const line =
       talk.held ??
@@ -151,17 +151,17 @@ async function decide(talk: Talk, run: RunJson, asked: ApprovalJson): Promise<bo
     if (answer === null) {
       if (lines.interactive) return false; // Ctrl-D: it waits on
       talk.held = line;
-      passed.add(asked.call);
+      passed.add(asked.key);
       screen.say(
         `  What follows isn't y or n. Decide it with \`toren jobs approve ${runId}\` or \`toren jobs deny ${runId}\`.`,
       );
       return true;
     }
     talk.held = null;
-    passed.add(asked.call);
+    passed.add(asked.key);
     const granted = answer[1]?.toLowerCase().startsWith("y") === true;
     const comment = answer[2]?.trim() ?? "";
-    await follower.api.approve(runId, { granted, call: asked.call, by: user, comment }).catch((thrown) => {
+    await follower.api.approve(runId, { granted, call: asked.key, by: user, comment }).catch((thrown) => {
       if (!(thrown instanceof TorenError) || !TOO_LATE.has(thrown.code)) throw thrown;
       screen.say(`  ${thrown.message}`);
     });

@@ -37,7 +37,7 @@ async function decide({ terminal }: Context, typed: string, options: Options, gr
   const asked = chosen(await api.run(runId), options.call);
   const style = styleOf(terminal.err);
   if (asked !== null && !options.json) say(terminal, approvalLines(asked, style, Date.now()).join("\n"));
-  const call = asked?.call ?? options.call;
+  const call = asked?.key ?? options.call; // exactly what was shown, also where several have one id
   const { comment } = options;
   // Where nothing waits, the server knows why: decided by somebody, ended, or never asked.
   await api.approve(runId, {
@@ -47,7 +47,14 @@ async function decide({ terminal }: Context, typed: string, options: Options, gr
     ...(comment === undefined ? {} : { comment }),
   });
   if (options.json)
-    writeJson(terminal, { runId, call, tool: asked?.tool, args: asked?.args, granted, by: terminal.user });
+    writeJson(terminal, {
+      runId,
+      call: asked?.call ?? call,
+      tool: asked?.tool,
+      args: asked?.args,
+      granted,
+      by: terminal.user,
+    });
   else {
     const said = granted ? "Granted" : "Denied";
     say(terminal, `  ${mark(granted ? "done" : "cancelled", style)} ${said} by ${oneLine(terminal.user)}.`);
@@ -55,13 +62,21 @@ async function decide({ terminal }: Context, typed: string, options: Options, gr
   return EXIT.done;
 }
 
-/** The call that is meant; null: none waits that it could be. */
+/** The call that is meant, by its id, its key, or the beginning of one; null: none waits that it could be. */
 function chosen(run: RunJson, typed: string | undefined): ApprovalJson | null {
   const open = openApprovals(run);
-  const named = typed === undefined ? open : open.filter(({ call }) => call === typed);
-  const meant = named.length > 0 || typed === undefined ? named : open.filter(({ call }) => call.startsWith(typed));
+  const named = open.filter(({ call, key }) => typed === undefined || call === typed || key === typed);
+  const begun = open.filter(
+    ({ call, key }) => typed !== undefined && (call.startsWith(typed) || key.startsWith(typed)),
+  );
+  const meant = named.length > 0 ? named : begun;
   const [only, ...others] = meant;
   if (others.length === 0) return only ?? null;
-  const list = meant.map(({ call, tool, args }) => `\n  ${call}  ${tool} ${oneLine(JSON.stringify(args))}`).join("");
-  throw new TorenError("approval.ambiguous", `${meant.length} calls wait: name one with --call.${list}`);
+  const list = meant.map((asked) => `\n  ${nameOf(asked, open)}  ${asked.tool} ${oneLine(JSON.stringify(asked.args))}`);
+  throw new TorenError("approval.ambiguous", `${meant.length} calls wait: name one with --call.${list.join("")}`);
 }
+
+const KEY_CHARS = 8;
+/** Its id, unless another has it too. */
+const nameOf = ({ call, key, taskId }: ApprovalJson, open: readonly ApprovalJson[]): string =>
+  open.filter((other) => other.call === call).length > 1 ? `${key.slice(0, KEY_CHARS)} (${taskId})` : call;

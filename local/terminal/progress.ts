@@ -34,7 +34,7 @@ function announcer(output: Output): (run: RunJson) => void {
   const style = styleOf(output);
   let said = "";
   return (run) => {
-    const waiting = [...openApprovals(run).map((a) => a.call), ...run.cuts.map((c) => `${c.stream} ${c.requestedAt}`)];
+    const waiting = [...openApprovals(run).map((a) => a.key), ...run.cuts.map((c) => `${c.stream} ${c.requestedAt}`)];
     const now = waiting.join(" ");
     if (now !== said && waiting.length > 0) output.write(`${waitLines(run, style, Date.now()).join("\n")}\n`);
     said = now;

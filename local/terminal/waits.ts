@@ -42,7 +42,7 @@ export function waitLines(run: Waiting, style: Style, now: number): string[] {
 export function approvalLines(asked: ApprovalJson, style: Style, now: number): string[] {
   const expiry =
     asked.expiresAt === null ? "" : ` · denied in ${duration(Math.max(0, Date.parse(asked.expiresAt) - now))}`;
-  const since = `asked ${ago(now - Date.parse(asked.requestedAt))}${expiry} · call ${oneLine(asked.call)}`;
+  const since = `asked ${ago(now - Date.parse(asked.requestedAt))}${expiry} · ${oneLine(asked.taskId)}, call ${oneLine(asked.call)}`;
   const unknown = asked.reason === "unknownOutcome";
   const what = unknown ? "may have taken effect: run it again?" : "waits for approval";
   return [

@@ -20,7 +20,7 @@ const time = (ms: number): string => new Date(ms).toISOString();
 export interface ApprovalDecision {
   readonly agent: string;
   readonly runId: string;
-  /** The tool use's id; may be left out when only one call waits. */
+  /** The tool use's id, or the request's key, where several have one id; may be left out when only one call waits. */
   readonly call?: string;
   readonly granted: boolean;
   readonly by: string;
@@ -33,12 +33,11 @@ export async function decideApproval(deps: SpeakDeps, decision: ApprovalDecision
   if (row === null) return unknownRun(runId);
   const asked = await deps.store.tasks.approvals(agent, runId);
   if (row.endedAt !== null) {
-    const last = asked.findLast((a) => call === undefined || a.toolUseId === call)?.decided;
+    const last = asked.findLast((a) => call === undefined || a.key === call || a.toolUseId === call)?.decided;
     return endedRun(runId, row.endedAt, last ? ` ${taken({ kind: "decision", key: "", ...last }, last.at)}` : "");
   }
   const open = asked.filter((a) => a.decided === null);
-  const latest = open.length > 0 ? open : asked.slice(-1); // a decision that came second is told who was first
-  const wanted = call === undefined ? latest : asked.filter((a) => a.toolUseId === call);
+  const wanted = meant(asked, call);
   const [approval] = wanted;
   if (approval === undefined)
     return refused(
@@ -55,8 +54,21 @@ export async function decideApproval(deps: SpeakDeps, decision: ApprovalDecision
   return await tell(deps, stream, decisionKey(approval.key), fact);
 }
 
-const waiting = (open: readonly PendingApproval[]): string =>
-  open.length === 0 ? "" : `Waiting: ${open.map((a) => `${a.toolUseId} (${a.tool})`).join(", ")}.`;
+/** Those that a call's id can mean: several calls may have one, and one call may be asked about again. A key means one request. */
+function meant(asked: readonly PendingApproval[], call: string | undefined): readonly PendingApproval[] {
+  const byKey = asked.filter((a) => a.key === call);
+  if (byKey.length > 0) return byKey;
+  const named = asked.filter((a) => call === undefined || a.toolUseId === call);
+  const open = named.filter((a) => a.decided === null);
+  return open.length > 0 ? open : named.slice(-1); // a decision that came second is told who was first
+}
+
+function waiting(open: readonly PendingApproval[]): string {
+  if (open.length === 0) return "";
+  const ids = open.map((a) => a.toolUseId);
+  const named = open.map((a) => (ids.filter((id) => id === a.toolUseId).length > 1 ? a.key : a.toolUseId));
+  return `Waiting: ${open.map((a, i) => `${named[i]} (${a.tool}, task ${a.taskId})`).join(", ")}.`;
+}
 
 async function tell(deps: SpeakDeps, stream: StreamRef, key: string, fact: Fact): Promise<Spoken> {
   const delivered = await deps.store.streams.deliver(stream, key, fact);

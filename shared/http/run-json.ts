@@ -72,7 +72,10 @@ export type TaskJson = z.infer<typeof task>;
 
 const decided = z.object({ granted: z.boolean(), by: z.string(), comment: z.string(), at: time });
 const approval = z.object({
-  call: z.string().meta({ description: "The call's id: what a decision names." }),
+  call: z
+    .string()
+    .meta({ description: "The call's id, as the model gave it: several tasks' calls may have the same." }),
+  key: z.string().meta({ description: "Of this request alone: what a decision should name." }),
   taskId: z.string(),
   tool: z.string(),
   args: json,
@@ -216,6 +219,7 @@ export const turnsJson = ({ turns, next }: TurnsPage): TurnsPageJson => ({ turns
 
 const approvalJson = (a: RunView["approvals"][number]): ApprovalJson => ({
   call: a.toolUseId,
+  key: a.key,
   taskId: a.taskId,
   tool: a.tool,
   args: a.args,

@@ -12,7 +12,7 @@ const by = z.string().trim().min(1).max(DECIDED_BY_MAX_CHARS).optional().meta({
 export const approval = z.strictObject({
   granted: z.boolean(),
   call: z.string().min(1).max(200).optional().meta({
-    description: "The waiting call's id. May be left out when only one waits.",
+    description: "The waiting call's id, or its `key`, which names one request. May be left out when only one waits.",
   }),
   comment: z.string().max(DECISION_COMMENT_MAX_CHARS).default("").meta({
     description: "Kept in the log; the model reads it when the call is denied.",

@@ -4,8 +4,8 @@ import { createScriptedModel, type Turn } from "../../shared/adapters/model/scri
 import type { ModelRequest } from "../../shared/core/messages.ts";
 import { decideApproval, decideCut } from "../../shared/engine/speak-to-task.ts";
 import type { RoleDefinition, ToolDefinition } from "../../shared/ports/agents.ts";
-import { role, tool } from "../support/agents.ts";
-import { AGENT, type EngineTest, engineTest, until } from "./support.ts";
+import { role, tool, workflow } from "../support/agents.ts";
+import { AGENT, type EngineTest, engineTest, firstText, until } from "./support.ts";
 
 let t: EngineTest;
 beforeAll(async () => {
@@ -85,6 +85,34 @@ describe("approvals", () => {
     });
     expect(ran).toEqual(["look", "look", 'refund {"n":2}']);
     expect(model.ledger).toHaveLength(2);
+  });
+
+  test("two tasks' calls with one id are told apart by their keys, and are both decided", async () => {
+    const ran: string[] = [];
+    const roles = [role("main", { tools: [gated("refund", ran)] })];
+    const model = createScriptedModel((r): Turn => {
+      const call = { name: "refund", args: { of: firstText(r) }, id: "call_0" };
+      return r.messages.length === 1 ? { tools: [call] } : results(r).join();
+    });
+    const both = workflow(async (ctx) => {
+      const { results } = await ctx.wave("w", [ctx.task("main", "a"), ctx.task("main", "b")]);
+      return results.map((r) => r.output ?? null);
+    });
+    const stack = t.stack(roles, both, { model });
+    const runId = await stack.start(AGENT, "x");
+    expect((await stack.drive({ agent: AGENT, runId }))?.status).toBe("waitingApproval");
+    const [a, b] = await stack.deps.store.tasks.approvals(AGENT, runId);
+    const ambiguous = await decideApproval(stack.deps, decide(runId, true, { call: "call_0" }));
+    expect(ambiguous).toMatchObject({
+      error: { code: "approval.ambiguous", message: expect.stringContaining(`${b?.key}`) },
+    });
+    await decideApproval(stack.deps, decide(runId, true, { call: `${b?.key}` }));
+    await decideApproval(stack.deps, decide(runId, false, { call: "call_0", comment: "no" })); // one is left
+    expect(await stack.drive({ agent: AGENT, runId })).toMatchObject({ status: "completed" });
+    expect(ran).toEqual([`refund ${JSON.stringify(b?.args)}`]);
+    expect(await decideApproval(stack.deps, decide(runId, true, { call: `${a?.key}` }))).toMatchObject({
+      error: { code: "run.ended", message: expect.stringContaining("denied by ann") },
+    });
   });
 
   test("c18: two people decide at the same moment: one wins, the other is told who and when", async () => {

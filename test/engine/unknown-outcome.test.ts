@@ -32,7 +32,7 @@ function desk(respond: (r: ModelRequest, n: number) => Turn = twice, more: Parti
       begun.push(idempotencyKey);
       return world.hang ? new Promise(() => {}) : "mailed";
     },
-    { effects: "external" },
+    { effects: "external", timeoutMs: 3_000 }, // a call that hangs in a dead worker must not keep the process
   );
   const model = createScriptedModel(respond);
   const stack = (tools: readonly ToolDefinition[] = [mail], changed: Partial<RoleDefinition> = {}): Stack =>
@@ -118,7 +118,9 @@ describe("a call whose worker died, under onUnknownOutcome: ask", () => {
       { reason: "unknownOutcome", decided: null },
     ]);
     of.world.hang = false;
-    await decide(third, runId, true);
+    const call = (await third.deps.store.tasks.approvals(AGENT, runId))[0]?.toolUseId ?? "";
+    const named = { agent: AGENT, runId, call, granted: true, by: "ann", comment: "" };
+    expect(await decideApproval(third.deps, named)).toEqual({ type: "told" }); // by its id it is the one that waits
     expect(await third.drive({ agent: AGENT, runId })).toMatchObject({ output: "mailed" });
     expect(of.begun).toHaveLength(3);
   });

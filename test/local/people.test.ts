@@ -1,4 +1,4 @@
-// People in the loop over the command line: a real server, a real engine, a real Postgres; only the model is scripted.
+// Over 300 lines: one bench for every way in which people tell a run something. People in the loop over the command line: a real server, a real engine, a real Postgres; only the model is scripted.
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -105,6 +105,7 @@ describe("a call that waits for approval", () => {
     expect(run.approvals).toEqual([
       {
         call: expect.any(String),
+        key: expect.any(String),
         taskId: "w0t0",
         tool: "pay",
         args: { to: "ann", cents: 500 },

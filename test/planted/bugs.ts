@@ -20,6 +20,7 @@ const STORE = "test/adapters/store/postgres.test.ts";
 const GATES = "test/adapters/flow/overlap.test.ts";
 
 const UNKNOWN_OUTCOME = "test/engine/unknown-outcome.test.ts";
+const SIMULATION = "test/sim/simulation.test.ts";
 const KEEP_RUN = "test/engine/keep-run.test.ts";
 const PROPERTIES = "test/core/workflow/properties.test.ts";
 // biome-ignore lint/suspicious/noTemplateCurlyInString: code to be found
@@ -418,6 +419,67 @@ export const BUGS: readonly Bug[] = [
       },
     ],
     killedBy: { file: "test/engine/attached.test.ts", test: "I5: the call is fetched by whoever takes over" },
+  },
+  {
+    name: "what was said while a turn ended is forgotten",
+    edits: [
+      {
+        file: "shared/core/task/session.ts",
+        find: "[...session.steering.splice(0), ...session.mail.splice(0)]",
+        replace: "[...session.steering.splice(0), ...session.mail.splice(0).slice(1)]",
+      },
+    ],
+    killedBy: { file: SIMULATION, test: "a conversation" },
+  },
+  {
+    name: "a call that waits for somebody runs as soon as it is looked at again",
+    edits: [
+      {
+        file: "shared/engine/task-approvals.ts",
+        find: '  if (decision === undefined) return { type: "waiting" };',
+        replace:
+          '  if (decision === undefined) return { type: work.at.solo || state.attempts > 1 ? "granted" : "waiting" };',
+      },
+      {
+        file: "shared/engine/task-approvals.ts",
+        find: "function decisionUnder({ state }: TaskWork, key: string): Approval {",
+        replace: "function decisionUnder(work: TaskWork, key: string): Approval {\n  const { state } = work;",
+      },
+    ],
+    killedBy: { file: SIMULATION, test: "calls that somebody allows or not" },
+  },
+  {
+    name: "a call whose worker died runs again though its role asks",
+    edits: [
+      {
+        file: "shared/engine/task-approvals.ts",
+        find: '  if (work.role.onUnknownOutcome !== "ask") return null;',
+        replace: '  if (work.role.onUnknownOutcome !== "ask" || asking !== "") return null;',
+      },
+    ],
+    killedBy: { file: SIMULATION, test: "calls whose worker may have died, and somebody says" },
+  },
+  {
+    name: "a cut of a task is made whatever it would repeat",
+    edits: [
+      {
+        file: "shared/engine/run-task.ts",
+        find: "if (cut.calls.length > 0 && !mayCut(log, fromSeq, generation)) {",
+        replace: "if (cut.calls.length > 99 && !mayCut(log, fromSeq, generation)) {",
+      },
+    ],
+    killedBy: { file: SIMULATION, test: "an edited prompt, " },
+  },
+  {
+    name: "an edited workflow's plan is carried out whatever it would repeat",
+    edits: [
+      {
+        file: "shared/engine/plan-round.ts",
+        find: "if (calls.length === 0) return",
+        replace: "if (calls.length < 99) return",
+      },
+    ],
+    killedBy: { file: SIMULATION, test: "an edited workflow, " },
   },
   {
     name: "a kept task answers for another role",

@@ -1,76 +1,8 @@
-// What is run in the simulation: each program is an agent with its workflow, as its generations have it, and the input of its run.
-import type { Json } from "../../shared/core/json.ts";
-import { TaskFailed, type WorkflowCtx } from "../../shared/core/workflow/context.ts";
-import type { AgentDefinition, ToolContext, ToolDefinition } from "../../shared/ports/agents.ts";
-import { agent, role, tool, workflow } from "../support/agents.ts";
-import type { Effect, Outside, Script } from "./provider.ts";
-
-/** What an author's code reaches from the worker it runs in. */
-export interface Env {
-  readonly owner: string;
-  readonly outside: Outside;
-  /** Which edit of the code this is: 0, 1, … */
-  readonly edition: number;
-}
-
-export interface Program {
-  readonly name: string;
-  readonly editions: number;
-  readonly input: Json;
-  /** A question that hangs keeps a worker that has to be alone with it; then one run is enough for two workers. */
-  readonly alone?: boolean;
-  /** Odd editions are alike, and even ones: when nothing but a decision about a cut would go on, the last edit is taken back. */
-  readonly takenBack?: boolean;
-  /** The same place may be asked A, then B, then A again. */
-  readonly wavering?: boolean;
-  agent(env: Env): AgentDefinition;
-}
-
-export const task = (script: Script): Json => script as unknown as Json;
-
-/** The same tools for every program: with a key, without one, and without effects. */
-function tools({ owner, outside }: Env): ToolDefinition[] {
-  const make = (name: string, more: Partial<ToolDefinition>): ToolDefinition => {
-    const kind = more.effects === "none" ? "none" : more.idempotency === "keyed" ? "keyed" : "unkeyed";
-    const effectOf = (args: unknown, { idempotencyKey: key, fencingToken }: ToolContext): Effect => {
-      return { tool: name, args: args as Json, key, fencingToken };
-    };
-    return tool(name, (args, ctx) => outside.call(owner, effectOf(args, ctx), kind), more);
-  };
-  return [
-    make("book", { effects: "external", idempotency: "keyed" }),
-    make("post", { effects: "external", idempotency: "none" }),
-    make("look", { effects: "none" }),
-  ];
-}
-
-export function program(
-  name: string,
-  run: (ctx: WorkflowCtx<Json>, env: Env) => Promise<Json>,
-  more: Partial<Program> & { prompt?: (env: Env) => string } = {},
-): Program {
-  const { prompt = () => "You work.", ...rest } = more;
-  return {
-    name,
-    editions: 1,
-    input: "go",
-    ...rest,
-    agent: (env) => {
-      const made = role("worker", { tools: tools(env), system: prompt(env) });
-      const main = workflow<Json>((ctx) => run(ctx, env));
-      return { ...agent("sim", [made], main), codeHash: `${name}-${env.edition}` };
-    },
-  };
-}
-
-const ask = (ctx: WorkflowCtx<Json>, script: Script, options: { timeoutMs?: number } = {}): Promise<string> =>
-  ctx.ask<string>("worker", task(script), options);
-const wave = (ctx: WorkflowCtx<Json>, name: string, scripts: readonly Script[], options = {}) =>
-  ctx.wave<string>(
-    name,
-    scripts.map((s) => ctx.task("worker", task(s))),
-    options,
-  );
+// What is run in the simulation.
+import { TaskFailed } from "../../shared/core/workflow/context.ts";
+import { PEOPLE_PROGRAMS } from "./people-programs.ts";
+import { ask, type Program, program, wave } from "./program.ts";
+import type { Script } from "./provider.ts";
 
 const BUSY: readonly (readonly string[])[] = [["book", "look", "post"], ["book"]];
 
@@ -254,4 +186,5 @@ export const PROGRAMS: readonly Program[] = [
   unstable,
   rewritten,
   afterFailure,
+  ...PEOPLE_PROGRAMS,
 ];

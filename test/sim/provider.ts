@@ -91,22 +91,36 @@ function scriptOf(request: ModelRequest): Script {
   return { ...script, id: script.id ?? hash(part.text).slice(0, 8) };
 }
 
-/** A function of the input and of the results so far, so that a wrong result or a wrong order shows in the output. */
+/**
+ * A function of the input and of what was said and done so far, so that a wrong result or a wrong order shows in the output. In a conversation a word of
+ * the user's that ends with a tool's name has it called; when things are said is the user's own affair, so the answer names them in one order.
+ */
 function respond(script: Script, request: ModelRequest): ModelResponse {
-  const round = request.messages.filter((m) => m.role === "assistant").length;
-  const tools = script.rounds?.[round];
-  const usage = { input: 10 + request.messages.length, cacheRead: 0, cacheWrite: 0, output: 5 + round, reasoning: 0 };
+  const { messages } = request;
+  const answers = messages.filter((m) => m.role === "assistant");
+  const round = answers.filter((m) => m.content.some((p) => p.type === "toolUse" && ofScript(p.args, script))).length;
+  const usage = { input: 10 + messages.length, cacheRead: 0, cacheWrite: 0, output: 5 + answers.length, reasoning: 0 };
   if (script.refuse) return { content: [text("I won't.")], stopReason: "refusal", usage };
-  if (tools === undefined) {
-    const heard = request.messages.flatMap((m) => m.content.flatMap((p) => (p.type === "toolResult" ? [p.text] : [])));
-    return { content: [text(`${script.id}(${heard.join(",")})`)], stopReason: "end", usage };
+  const wanted = textsOf(messages.at(-1)).filter((said) => TOOL_ASKED.test(said));
+  const calls = [
+    ...wanted.map((said) => ({ name: TOOL_ASKED.exec(said)?.[1] ?? "", args: { of: said, round: 0, i: 0 } })),
+    ...(script.rounds?.[round] ?? []).map((name, i) => ({ name, args: { of: script.id, round, i } })),
+  ];
+  if (calls.length > 0) {
+    const content = calls.map(
+      ({ name, args }, i): AssistantPart => ({ type: "toolUse", id: `call_${answers.length}_${i}`, name, args }),
+    );
+    return { content, stopReason: "toolUse", usage };
   }
-  const content = tools.map((name, i): AssistantPart => {
-    const args = { of: script.id, round, i };
-    return { type: "toolUse", id: `call_${round}_${i}`, name, args };
-  });
-  return { content, stopReason: "toolUse", usage };
+  const heard = messages.flatMap((m) => m.content.flatMap((p) => (p.type === "toolResult" ? [p.text] : [])));
+  const said = messages.flatMap(textsOf).slice(1);
+  const answer = said.length === 0 ? `${script.id}(${heard})` : `${script.id}(${heard.sort()})[${said.sort()}]`;
+  return { content: [text(answer)], stopReason: "end", usage };
 }
+const TOOL_ASKED = / (book|post|look)$/;
+const ofScript = (args: Json, { id }: Script): boolean => (args as { of?: unknown } | null)?.of === id;
+const textsOf = (message: ModelRequest["messages"][number] | undefined): string[] =>
+  message?.role === "user" ? message.content.flatMap((p) => (p.type === "text" ? [p.text] : [])) : [];
 const text = (value: string): AssistantPart => ({ type: "text", text: value });
 
 export interface Effect {

@@ -2,7 +2,7 @@
 // the same; an edition more is another tree, grown from the same seed with one branch replaced.
 import type { Json } from "../../shared/core/json.ts";
 import type { WorkflowCtx } from "../../shared/core/workflow/context.ts";
-import { type Env, type Program, program, task } from "./programs.ts";
+import { type Env, type Program, program, task } from "./program.ts";
 import type { Script } from "./provider.ts";
 import { createRandom, type Random } from "./random.ts";
 

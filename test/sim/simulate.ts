@@ -3,8 +3,8 @@ import { LEASE_MS } from "../../shared/core/limits.ts";
 import { type Books, checkLog, effectOf, type RunDump } from "../support/log-checker.ts";
 import { type Plants, type Run, statusOf } from "./database.ts";
 import { CALM, type Faults, faultsOf, type Weather } from "./faults.ts";
-import { checkQuestions } from "./oracles.ts";
-import type { Program } from "./programs.ts";
+import { checkMade, checkPlans, checkQuestions } from "./oracles.ts";
+import type { Program } from "./program.ts";
 import { PROGRAMS } from "./programs.ts";
 import { createRandom } from "./random.ts";
 import { World } from "./world.ts";
@@ -84,7 +84,7 @@ function watch(world: World): string[] {
     const announced = logs.some((log) =>
       log.some((e) => e.type === "LlmCallStarted" && e.payload.requestDigest === digest),
     );
-    if (!announced) wrong.push(`I4: ${owner} asked ${digest} before it was on record`);
+    if (!announced && !world.program.sealed) wrong.push(`I4: ${owner} asked ${digest} before it was on record`);
   };
   return wrong;
 }
@@ -96,7 +96,9 @@ function judge(world: World, expected: readonly Ending[]): string[] {
   const wrong = strange.filter((e) => e.status !== "cancelled" || !world.cancelled);
   return [
     ...checkLog(world.runs.map(dumpOf), booksOf(world)),
-    ...checkQuestions(world.runs.map(dumpOf), world.provider.ledger),
+    ...checkQuestions(world.runs.map(dumpOf), world.program.sealed ? [] : world.provider.ledger),
+    ...world.runs.flatMap(checkPlans),
+    ...(world.program.asks ? checkMade(world.runs, world.outside.unkeyed) : []),
     ...(cancelled > 1 ? [`${cancelled} runs are cancelled, of one was it asked`] : []),
     ...wrong.map(
       (e) => `it ended as ${JSON.stringify(e)}, not as ${expected.map((x) => JSON.stringify(x)).join(" or ")}`,
@@ -145,7 +147,7 @@ function booksOf(world: World): Books {
   for (const { tool, args } of unkeyed) counts.set(effectOf(tool, args), (counts.get(effectOf(tool, args)) ?? 0) + 1);
   return {
     wavering: world.program.wavering ?? false,
-    ledger: world.provider.ledger,
+    ...(world.program.sealed ? {} : { ledger: world.provider.ledger }),
     effects: { keyed: new Map([...keyed.keys()].map((key) => [key, 1])), unkeyed: counts },
   };
 }

@@ -2,7 +2,8 @@
 import { describe, expect, jest, test } from "@jest/globals";
 import { GUARDIAN_EVERY_MS, LEASE_MS } from "../../shared/core/limits.ts";
 import { CALM, type Weather } from "./faults.ts";
-import { PROGRAMS, type Program } from "./programs.ts";
+import type { Program } from "./program.ts";
+import { PROGRAMS } from "./programs.ts";
 import { simulate, told, type Verdict } from "./simulate.ts";
 import { World } from "./world.ts";
 

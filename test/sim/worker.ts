@@ -12,7 +12,7 @@ import { SCRIPT } from "../support/agents.ts";
 import type { Connection, Fate } from "./connection.ts";
 import type { SimDatabase } from "./database.ts";
 import { createSimFlow } from "./flow.ts";
-import type { Program } from "./programs.ts";
+import type { Program } from "./program.ts";
 import type { Outside, Provider } from "./provider.ts";
 import type { SimQueue } from "./queue.ts";
 import type { Random } from "./random.ts";

@@ -10,7 +10,8 @@ import { startRun } from "../../shared/engine/start-run.ts";
 import type { Fate } from "./connection.ts";
 import { type Plants, type Run, SimDatabase } from "./database.ts";
 import type { Faults } from "./faults.ts";
-import type { Program } from "./programs.ts";
+import { createVisitor, type Visitor } from "./people.ts";
+import type { Program } from "./program.ts";
 import { Outside, Provider } from "./provider.ts";
 import { type Message, SimQueue } from "./queue.ts";
 import { createRandom, type Random } from "./random.ts";
@@ -19,6 +20,7 @@ import { createWorker, SCRIPTED_AGENT, type Surroundings, type Worker } from "./
 
 const CLOCK_OFF_MS = 5 * 60_000;
 const BETWEEN_EDITS_MS = 90_000;
+const VISITS_MS = 20_000;
 
 export class World {
   readonly random: Random;
@@ -70,6 +72,17 @@ export class World {
   /** Starts the runs as clients do: again, under their keys, until somebody answers. */
   start(): void {
     for (let n = 0; n < this.faults.runs; n++) this.#start(n);
+    if (this.program.people !== undefined) void this.#visited(createVisitor(this.program.people, this.random));
+  }
+
+  /** People come by now and then; whoever comes too early, or gets no answer, comes again. */
+  async #visited(visitor: Visitor): Promise<void> {
+    while (!this.over) {
+      await this.scheduler.point("people", "come by", 500 + this.random.int(VISITS_MS));
+      for (const run of this.runs)
+        for (let n = this.random.chance(0.3) ? 2 : 1; n > 0; n--)
+          visitor.visit(this.random.pick(this.workers).deps, run).catch((thrown: unknown) => this.#unavailable(thrown));
+    }
   }
 
   #start(n: number): void {

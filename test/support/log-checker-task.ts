@@ -18,7 +18,14 @@ const usesOf = (e: EventDump): string[] => {
 
 export function checkTask(s: StreamDump, wavering: boolean): string[] {
   const paid = wavering ? [] : checkPaid(s.events);
-  return [...checkCalls(effectiveEvents(s.events)), ...paid, ...checkStarts(s.events)];
+  const effective = effectiveEvents(s.events);
+  return [
+    ...checkCalls(effective),
+    ...checkAllowed(effective),
+    ...checkCuts(s.events),
+    ...paid,
+    ...checkStarts(s.events),
+  ];
 }
 
 /** In the effective log: one answer a question, one result a call, nothing before its cause. */
@@ -76,6 +83,44 @@ function checkCalls(events: readonly EventDump[]): string[] {
   }
   return wrong;
 }
+
+/** A call that somebody has to allow begins after the first decision about it, if that allows it. */
+function checkAllowed(events: readonly EventDump[]): string[] {
+  const keys = new Map<unknown, unknown>();
+  const decided = new Map<unknown, unknown>();
+  return events.flatMap(({ seq, type, payload }) => {
+    if (type === "ApprovalRequested" && payload.reason === undefined) keys.set(payload.toolUseId, payload.key);
+    if (type === "ApprovalResolved" && !decided.has(payload.key)) decided.set(payload.key, payload.granted);
+    if (type !== "ToolCallStarted" || !keys.has(payload.toolUseId)) return [];
+    const allowed = decided.get(keys.get(payload.toolUseId)) === true;
+    return allowed ? [] : [`${seq}: call ${String(payload.toolUseId)} starts, and nobody allowed it`];
+  });
+}
+
+/** I6a: what a person was shown is never cut. I6b: neither is a completed call that can't be repeated, unless somebody decided so about this cut. */
+function checkCuts(raw: readonly EventDump[]): string[] {
+  const wrong: string[] = [];
+  let asked: EventDump | null = null;
+  let decided: unknown = null;
+  for (const [i, { seq, type, payload }] of raw.entries()) {
+    if (type === "CutRequested") [asked, decided] = [raw[i] as EventDump, null];
+    if (type === "CutDecided") decided ??= payload.decision;
+    if (type !== "StreamInvalidated") continue;
+    const cut = effectiveEvents(raw.slice(0, i)).filter((e) => e.seq >= Number(payload.fromSeq));
+    const shown = cut.find((e) => e.type === "InputRequested");
+    if (shown !== undefined) wrong.push(`${seq}: the turn that was shown at ${shown.seq} is cut`);
+    const done = new Set(cut.flatMap((e) => (e.type === "ToolCallCompleted" ? [e.payload.toolUseId] : [])));
+    const repeated = cut.find(
+      (e) => e.type === "ToolCallStarted" && isUnrepeatable(e) && done.has(e.payload.toolUseId),
+    );
+    const allowed = decided === "rerun" && asked?.payload.fromSeq === payload.fromSeq;
+    if (repeated !== undefined && !allowed)
+      wrong.push(`${seq}: ${String(repeated.payload.tool)} is cut, to be done again, and nobody decided so`);
+  }
+  return wrong;
+}
+const isUnrepeatable = ({ payload }: EventDump): boolean =>
+  payload.effects === "external" && payload.idempotency === "none";
 
 /** In the raw log: no answer was paid for that stood there already, at the same place, to the same question (I5). */
 function checkPaid(events: readonly EventDump[]): string[] {

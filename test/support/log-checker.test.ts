@@ -113,6 +113,47 @@ describe("in a task's log the checker reports", () => {
   });
 });
 
+describe("of cuts and of what people allow the checker reports", () => {
+  const made = (type: string, payload: object): Deep<EventDump> => ({
+    seq: 0,
+    type,
+    payload: payload as Deep<EventDump>["payload"],
+  });
+  const asked = (t: Deep<StreamDump>): Deep<EventDump> =>
+    made("ApprovalRequested", { ...eventOf(t, "ToolCallStarted").payload, key: "k" });
+  const resolved = (granted: boolean) => made("ApprovalResolved", { key: "k", granted, by: "ann", comment: "" });
+  const cut = made("StreamInvalidated", { fromSeq: 2, reason: "edit", generation: 2 });
+  /** Of a task with these events before its first call begins, or after its last event but one. */
+  async function said(where: "before" | "after", more: (t: Deep<StreamDump>) => Deep<EventDump>[]): Promise<string> {
+    const run = await ended("one task with tools");
+    const task = streamOf(run, "task:w0t0");
+    const at = where === "before" ? task.events.indexOf(eventOf(task, "ToolCallStarted")) : task.events.length - 1;
+    renumber(task, task.events.toSpliced(at, 0, ...more(task)));
+    return checkLog([run as RunDump]).join("\n");
+  }
+
+  test("a call that begins before anybody allowed it, or after somebody didn't", async () => {
+    expect(await said("before", (t) => [asked(t), resolved(true)])).not.toContain("nobody allowed it");
+    expect(await said("before", (t) => [asked(t)])).toContain("nobody allowed it");
+    expect(await said("before", (t) => [asked(t), resolved(false), resolved(true)])).toContain("nobody allowed it");
+  });
+  test("I6b: a cut of what can't be repeated that nobody decided about", async () => {
+    const request = made("CutRequested", { fromSeq: 2 });
+    const decided = (decision: string) => made("CutDecided", { decision });
+    expect(await said("after", () => [cut])).toMatch(/post is cut, to be done again/);
+    expect(await said("after", () => [request, decided("keep"), cut])).toMatch(/post is cut/);
+    expect(await said("after", () => [made("CutRequested", { fromSeq: 9 }), decided("rerun"), cut])).toMatch(
+      /post is cut/,
+    );
+    expect(await said("after", () => [request, decided("rerun"), cut])).not.toMatch(/is cut/);
+  });
+  test("I6a: a cut of what was shown", async () => {
+    expect(await said("after", () => [made("InputRequested", { text: "hi" }), cut])).toMatch(
+      /that was shown at \d+ is cut/,
+    );
+  });
+});
+
 describe("of a call whose worker died the checker reports", () => {
   const KEY = { key: "k" };
   const asked = (t: Deep<StreamDump>): Deep<EventDump> => {

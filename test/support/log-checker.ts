@@ -121,6 +121,13 @@ function checkStream(s: StreamDump): string[] {
   return wrong;
 }
 
+/** Waits that a person ends. */
+const PERSONS = new Map([
+  ["cut", "waitingCut"],
+  ["approval", "waitingApproval"],
+  ["input", "awaitingInput"],
+]);
+
 /** No run that hasn't ended without something that will wake it (I10). */
 function checkWake(run: RunDump): string[] {
   const own = run.streams.find((s) => s.streamId === "run");
@@ -133,7 +140,7 @@ function checkWake(run: RunDump): string[] {
     if (s.status !== "parked") return [forever];
     if (s.wait === "wave") return open.some((t) => t.wave !== null && coming.has(t.wave)) ? [] : [forever];
     if (s.wait === "claim") return over ? [forever] : [];
-    return s.wait === "cut" ? [] : [forever];
+    return PERSONS.has(s.wait ?? "") ? [] : [forever];
   });
 }
 
@@ -149,7 +156,8 @@ function checkStatus(run: RunDump): string[] {
         : own.leaseEpoch === 0
           ? "created"
           : "running";
-  const said = own.outcome ?? (run.streams.some((s) => s.wait === "cut") ? "waitingCut" : phase);
+  const person = [...PERSONS].find(([wait]) => run.streams.some((s) => s.wait === wait))?.[1];
+  const said = own.outcome ?? person ?? phase;
   return said === run.status ? [] : [`status is ${run.status}, its streams say ${said}`];
 }
 

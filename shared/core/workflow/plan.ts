@@ -102,7 +102,10 @@ export function planTick(
     for (const id of ids) if (id !== null) taken.add(id);
     claimed.set(decision, ids);
   }
-  const standIns = keeping.size === 0 ? [] : standFor(cut, claimed, new Map([...keeping].filter(([id]) => digests.has(id) && !taken.has(id))));
+  const standIns =
+    keeping.size === 0
+      ? []
+      : standFor(cut, claimed, new Map([...keeping].filter(([id]) => digests.has(id) && !taken.has(id))));
   const waves: WavePlan[] = [];
   let next = history.nextWave;
   const events = decisions.map((decision): RunEvent => {

@@ -13,6 +13,7 @@ const style = styleOf({ write: () => {}, size: () => null, colour: false });
 const NOW = Date.parse("2026-01-01T12:00:00Z");
 const asked = (call: string, more: Partial<ApprovalJson> = {}): ApprovalJson => ({
   call,
+  key: `key of ${call}`,
   taskId: "w0t0",
   tool: "refund",
   args: { order: "A-1", cents: 900 },
@@ -36,7 +37,7 @@ describe("what a run waits for", () => {
   test("a call: since when, until when, its arguments, and the commands", () => {
     const approvals = [asked("c1", { expiresAt: "2026-01-01T14:00:00Z" })];
     expect(waitLines(run({ approvals }), style, NOW)).toEqual([
-      "  ◌ refund waits for approval  asked 2 min ago · denied in 2 h 0 min · call c1",
+      "  ◌ refund waits for approval  asked 2 min ago · denied in 2 h 0 min · w0t0, call c1",
       "      order  A-1",
       "      cents  900",
       "  toren jobs approve 01980f2e   toren jobs deny 01980f2e",
@@ -46,7 +47,7 @@ describe("what a run waits for", () => {
   test("a call whose worker died: what allowing and denying it mean", () => {
     const approvals = [asked("c1", { reason: "unknownOutcome" })];
     expect(waitLines(run({ approvals }), style, NOW)).toEqual([
-      "  ◌ refund may have taken effect: run it again?  asked 2 min ago · call c1",
+      "  ◌ refund may have taken effect: run it again?  asked 2 min ago · w0t0, call c1",
       "      order  A-1",
       "      cents  900",
       "      It had begun when its worker died. Allowed, it is made again; denied, the model is told that nobody knows.",
