@@ -17,10 +17,9 @@ import { createPostgresTimers } from "../shared/adapters/timers/postgres.ts";
 import type { Json } from "../shared/core/json.ts";
 import { LEASE_MS } from "../shared/core/limits.ts";
 import type { EngineDeps } from "../shared/engine/deps.ts";
-import { createLeaseKeeper } from "../shared/engine/lease-keeper.ts";
+import { createHolds } from "../shared/engine/holds.ts";
 import { runTick } from "../shared/engine/run-tick.ts";
 import { startRun } from "../shared/engine/start-run.ts";
-import { createWorkerFlow } from "../shared/engine/worker-flow.ts";
 import type { Database } from "../shared/ports/database.ts";
 import type { Log, LogFields } from "../shared/ports/log.ts";
 import type { Model } from "../shared/ports/model.ts";
@@ -44,12 +43,14 @@ export function createEngine(database: Database, agents: readonly string[], mode
     appends++;
   });
   const queue = createPostgresQueue({ database, log });
-  const flow = createWorkerFlow({
+  const { flow, keeper } = createHolds({
+    streams: store.streams,
     flow: createPostgresFlow(database),
+    leaseMs: LEASE_MS,
+    log,
     elapsedMs: () => performance.now(),
     random: Math.random,
   });
-  const keeper = createLeaseKeeper(store.streams, LEASE_MS, log, flow.renew);
   const deps: EngineDeps = {
     store,
     queue,

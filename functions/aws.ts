@@ -14,7 +14,7 @@ import { createStore } from "../shared/adapters/store/postgres.ts";
 import { createSchedulerTimers } from "../shared/adapters/timers/scheduler.ts";
 import { PULSE_MS } from "../shared/core/limits.ts";
 import type { EngineDeps } from "../shared/engine/deps.ts";
-import { createLeaseKeeper } from "../shared/engine/lease-keeper.ts";
+import { createHolds } from "../shared/engine/holds.ts";
 import type { Database } from "../shared/ports/database.ts";
 import type { Deployments } from "../shared/ports/deployments.ts";
 import type { Log } from "../shared/ports/log.ts";
@@ -57,12 +57,19 @@ export async function composeAws(env: Environment, log: Log): Promise<Aws> {
   const deployments = createDeployments(database);
   const agents = await serveAgents(BUNDLED_AGENTS, deployments, env);
   const store = createStore(database);
-  const keeper = createLeaseKeeper(store.streams, leaseMs, log);
+  const { flow, keeper } = createHolds({
+    streams: store.streams,
+    flow: createPostgresFlow(database),
+    leaseMs,
+    log,
+    elapsedMs: () => performance.now(),
+    random: Math.random,
+  });
   const engine: EngineDeps = {
     store,
     queue,
     timers: createSchedulerTimers({ queue, log, schedules: optional(env, "timers") }),
-    flow: createPostgresFlow(database),
+    flow,
     keeper,
     agents,
     log,

@@ -19,8 +19,7 @@ import type { LoadProblem } from "../shared/authoring/problem.ts";
 import { TorenError } from "../shared/core/errors.ts";
 import { AGENT_LOAD_QUIET_MS, LEASE_MS } from "../shared/core/limits.ts";
 import type { EngineDeps } from "../shared/engine/deps.ts";
-import { createLeaseKeeper } from "../shared/engine/lease-keeper.ts";
-import { createWorkerFlow } from "../shared/engine/worker-flow.ts";
+import { createHolds } from "../shared/engine/holds.ts";
 import { sameSecret } from "../shared/http/auth.ts";
 import type { HttpDeps } from "../shared/http/deps.ts";
 import type { AgentDefinition, Deployed } from "../shared/ports/agents.ts";
@@ -101,12 +100,14 @@ async function composeOver(database: Database, options: LaptopOptions): Promise<
   const store = createStore(database);
   const queue = createPostgresQueue({ database, log });
   const leaseMs = options.leaseMs ?? LEASE_MS;
-  const flow = createWorkerFlow({
+  const { flow, keeper } = createHolds({
+    streams: store.streams,
     flow: createPostgresFlow(database),
+    leaseMs,
+    log,
     elapsedMs: () => performance.now(),
     random: Math.random,
   });
-  const keeper = createLeaseKeeper(store.streams, leaseMs, log, flow.renew);
   const engine: EngineDeps = {
     store,
     queue,

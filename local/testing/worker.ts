@@ -9,10 +9,9 @@ import { createStore } from "../../shared/adapters/store/postgres.ts";
 import { createPostgresTimers } from "../../shared/adapters/timers/postgres.ts";
 import { LEASE_MS } from "../../shared/core/limits.ts";
 import type { EngineDeps, Worked } from "../../shared/engine/deps.ts";
-import { createLeaseKeeper } from "../../shared/engine/lease-keeper.ts";
+import { createHolds } from "../../shared/engine/holds.ts";
 import { runTask } from "../../shared/engine/run-task.ts";
 import { runTick } from "../../shared/engine/run-tick.ts";
-import { createWorkerFlow } from "../../shared/engine/worker-flow.ts";
 import type { Agents } from "../../shared/ports/agents.ts";
 import type { Database } from "../../shared/ports/database.ts";
 import type { Log } from "../../shared/ports/log.ts";
@@ -112,8 +111,11 @@ function depsOf(options: WorkerOptions, fate: Fate): EngineDeps {
   const real = createStore(database);
   const store = options.around?.(real) ?? real;
   const leaseMs = options.leaseMs ?? LEASE_MS;
-  const flow = createWorkerFlow({
+  const { flow, keeper } = createHolds({
+    streams: store.streams,
     flow: createPostgresFlow(database),
+    leaseMs,
+    log: silent,
     elapsedMs: () => performance.now(),
     random: Math.random,
   });
@@ -128,7 +130,7 @@ function depsOf(options: WorkerOptions, fate: Fate): EngineDeps {
     files: createPostgresFiles(database),
     flow,
     log: silent,
-    keeper: createLeaseKeeper(store.streams, leaseMs, silent, flow.renew),
+    keeper,
     leaseMs,
     uuid: randomUUID,
     random: Math.random,
