@@ -8,6 +8,7 @@ import { normalise } from "../core/task/history.ts";
 import { isCapped, NOTHING, overBudget } from "../core/task/ledger.ts";
 import type { Ask } from "../core/task/loop.ts";
 import { pressure } from "../core/task/pressure.ts";
+import type { Gate } from "../ports/flow.ts";
 import type { AskContext } from "../ports/model.ts";
 import type { Purse } from "../ports/store.ts";
 import type { Worked } from "./deps.ts";
@@ -23,8 +24,7 @@ export async function askStep(work: TaskWork, ask: Ask): Promise<Worked | null> 
   if (state.retryAt !== null && state.retryAt > writer.lease.now)
     return await parkStream(work, "retry", { at: state.retryAt, now: writer.lease.now }); // nudged too early
   const { stream } = writer.lease;
-  const tokens = ask.reserve?.tokens ?? pressure(state.measured, state.history) + ask.request.maxTokens;
-  const gate = modelGate(ask.request.model, work.deployed.agent.models.get(ask.request.model), tokens);
+  const gate = gateOf(work, ask);
   const gates = [gate];
   for (let tries = 1; ; tries++) {
     const waiting = await enterGates(deps, stream, gates);
@@ -39,7 +39,7 @@ export async function askStep(work: TaskWork, ask: Ask): Promise<Worked | null> 
       stepId: ask.stepId,
       purpose: ask.purpose,
       attempt: state.failures + 1,
-      rates: work.rates,
+      rates: work.facts.price,
       reattached: reattach !== null,
     });
     const used = asked.type === "answered" ? totalTokens(asked.response.usage) : 0;
@@ -66,6 +66,14 @@ export async function askStep(work: TaskWork, ask: Ask): Promise<Worked | null> 
     wait.abort();
     if (work.interrupt.aborted || mustHandOver(work)) return null;
   }
+}
+
+/** What it may use is only worked out where tokens are counted: without a provider's own count that takes the whole conversation. */
+function gateOf({ deployed, state }: TaskWork, { request, reserve }: Ask): Gate {
+  const settings = deployed.agent.models.get(request.model);
+  const counted = settings !== undefined && settings.tokensPerMinute !== null;
+  const estimate = (): number => pressure(state.measured, state.history) + request.maxTokens;
+  return modelGate(request.model, settings, counted ? (reserve?.tokens ?? estimate()) : 0);
 }
 
 /** What a provider's adapter may need of the world while it asks. */
@@ -102,7 +110,7 @@ async function begin(work: TaskWork, ask: Ask): Promise<Worked | null> {
     work.fold(started, answer.head);
     return null;
   }
-  if (answer.type === "heard") return null;
+  if (answer.type === "heard") throw new Error("a call's start is conditional on no fact");
   const over = overBudget(spec.budget, answer.spent, reserve, "the run's");
   writer.pay({ ...purse, hold: NOTHING }); // or those whose calls died would wait for one another's reservations
   if (over !== null) return await work.fail({ code: "budget_exhausted", message: over });
@@ -113,7 +121,7 @@ async function begin(work: TaskWork, ask: Ask): Promise<Worked | null> {
 /** Flushed with what comes next: its tools' starts, the next question, or the end. */
 function answered(work: TaskWork, ask: Ask, response: ModelResponse): null {
   const { usage, ...said } = normalise(response, work.state.usedIds);
-  const { rates } = work;
+  const rates = work.facts.price;
   const cost = rates === null ? {} : { cost: { usd: costOf(usage, rates), simulated: rates.simulated } };
   const before = work.state.ledger.spent;
   work.record({ type: "LlmCallCompleted", stepId: ask.stepId, response: said, usage, ...cost });

@@ -17,7 +17,6 @@ import type { Circumstances, EngineDeps, Worked } from "./deps.ts";
 import { agentGate, enterGates, leaveGates, modelGate, waveGate } from "./gates.ts";
 import { handOver, mustHandOver } from "./hand-over.ts";
 import { nudge } from "./hints.ts";
-import { factsOf } from "./model-facts.ts";
 import { parkStream } from "./park-stream.ts";
 import { keepHeader } from "./request-headers.ts";
 import { isHeld, type Standing, standingAfter, standingOf } from "./standing.ts";
@@ -150,11 +149,14 @@ async function loop(work: TaskWork, before: Standing): Promise<Worked> {
   const { deps, hint, spec, deployed, writer } = work;
   const gates = placesOf(deployed, hint, spec);
   const place = { taken: false };
+  let worked: Worked | null = null;
   try {
-    return await turns(work, before, gates, place);
+    worked = await turns(work, before, gates, place);
+    return worked;
   } finally {
     work.close();
-    if (place.taken) await leaveGates(deps, writer.lease.stream, gates); // whoever waits there keeps its turn
+    // Whoever waits there keeps its turn; a task that has ended leaves all of its gates at once, in runTask.
+    if (place.taken && worked !== "ended") await leaveGates(deps, writer.lease.stream, gates);
   }
 }
 
@@ -186,8 +188,8 @@ async function turns(
     maxSteps: role.maxSteps,
     budget: { totalTokens: role.totalTokens, maxCostUsd: role.maxCostUsd },
     runBudget: spec.budget,
-    rates: work.rates,
-    contextWindow: factsOf(work.deps, work.deployed, role).contextWindow,
+    rates: work.facts.price,
+    contextWindow: work.facts.contextWindow,
   };
   for (;;) {
     if (spec.session) writer.expect(); // somebody may want to steer: one small read a step

@@ -1,5 +1,4 @@
 // What the steps of one task share, and how its worker lets go of it.
-import type { Rates } from "../core/cost.ts";
 import type { ErrorInfo } from "../core/errors.ts";
 import type { TaskEvent } from "../core/events.ts";
 import { type OutputCheck, outputCheck } from "../core/task/output.ts";
@@ -7,6 +6,7 @@ import type { Snapshot } from "../core/task/snapshot.ts";
 import { apply } from "../core/task/state.ts";
 import type { TaskState } from "../core/task/task-state.ts";
 import type { Deployed, RoleDefinition } from "../ports/agents.ts";
+import type { ModelFacts } from "../ports/model.ts";
 import type { Hint } from "../ports/queue.ts";
 import type { Outcome, TaskSpec } from "../ports/store.ts";
 import type { Circumstances, EngineDeps, Worked } from "./deps.ts";
@@ -33,8 +33,8 @@ export interface TaskWork {
   readonly interrupt: AbortSignal;
   /** Leaves nothing on the signals that outlive the task. */
   close(): void;
-  /** The price of the role's model; null: unknown. */
-  readonly rates: Rates | null;
+  /** What is known of the role's model. */
+  readonly facts: ModelFacts;
   /** Buffers the event, and folds it: the state is always what the log will say. */
   record(event: TaskEvent): void;
   /** Folds an event that is on record at `seq`. */
@@ -70,7 +70,7 @@ export function taskWork(
     interrupt: cut?.signal ?? writer.interrupt,
     close: () => cut?.unlink(),
     snapshotSeq: found.snapshot?.seq ?? 0,
-    rates: factsOf(deps, deployed, role).price,
+    facts: factsOf(deps, deployed, role),
     record: (event) => {
       fold(event, writer.buffer(event));
     },
