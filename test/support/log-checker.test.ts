@@ -129,7 +129,7 @@ describe("of cuts and of what people allow the checker reports", () => {
     const task = streamOf(run, "task:w0t0");
     const at = where === "before" ? task.events.indexOf(eventOf(task, "ToolCallStarted")) : task.events.length - 1;
     renumber(task, task.events.toSpliced(at, 0, ...more(task)));
-    return checkLog([run as RunDump]).join("\n");
+    return checkLog([run]).join("\n");
   }
 
   test("a call that begins before anybody allowed it, or after somebody didn't", async () => {
