@@ -107,6 +107,9 @@ export function canonical(value: Json): string {
 }
 
 /** Bytes of the value as JSON text in UTF-8: what limits are held against. */
+export const isObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
 export const jsonBytes = (value: Json): number => utf8Bytes(JSON.stringify(value));
 
 /** Bytes in UTF-8, without making them. A lone surrogate counts three, as its replacement does. */

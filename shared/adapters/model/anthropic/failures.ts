@@ -1,14 +1,9 @@
 // What went wrong, and whether the same question may be asked again. An error has the same shape before a stream and in it; behind a gateway it may have any.
 import { APIConnectionError, APIError } from "@anthropic-ai/sdk";
-import { type ErrorCode, messageOf } from "../../../core/errors.ts";
+import { messageOf } from "../../../core/errors.ts";
 import { MODEL_ERROR_PAGE_CHARS } from "../../../core/limits.ts";
 import type { ModelFailure } from "../../../ports/model.ts";
-
-export const failure = (code: ErrorCode, message: string, retryable: boolean, retryAfterMs?: number): ModelFailure => ({
-  error: { code, message },
-  retryable,
-  ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-});
+import { failure, retryAfterMs, withoutTags } from "../failure.ts";
 
 /** A stream that ended before its answer did, or an answer that is no stream. */
 export class BadAnswer extends Error {}
@@ -58,23 +53,7 @@ const isTooLong = (words: string): boolean =>
 /** The provider's own sentence, with what to quote to its support; of a page in HTML the first words. */
 function wordsOf({ status, apiMessage, message, requestID }: APIError): string {
   const plain = apiMessage ?? message.replace(/^\d{3} /, ""); // the SDK puts the status first
-  const text = plain
-    .replace(/<[^>]*>/g, " ")
-    .replace(/\s+/g, " ")
-    .trim()
-    .slice(0, apiMessage === null ? MODEL_ERROR_PAGE_CHARS : undefined);
+  const text = withoutTags(plain).slice(0, apiMessage === null ? MODEL_ERROR_PAGE_CHARS : undefined);
   const facts = [...(status === undefined ? [] : [`status ${status}`]), ...(requestID ? [requestID] : [])].join(", ");
   return `${text.toWellFormed() || "no words"}${facts === "" ? "" : ` (${facts})`}`;
-}
-
-/** Seconds or a date, as HTTP has it; the exact milliseconds where they are given. Undefined: the provider names no time. */
-function retryAfterMs(headers: Headers | undefined): number | undefined {
-  const exact = Number(headers?.get("retry-after-ms") || Number.NaN);
-  if (Number.isFinite(exact)) return Math.max(0, exact);
-  const value = headers?.get("retry-after");
-  if (!value) return undefined;
-  const seconds = Number(value);
-  if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000);
-  const at = Date.parse(value);
-  return Number.isNaN(at) ? undefined : Math.max(0, at - Date.now());
 }

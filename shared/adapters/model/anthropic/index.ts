@@ -11,14 +11,16 @@ import {
 } from "../../../core/limits.ts";
 import type { ModelRequest, ModelResponse } from "../../../core/messages.ts";
 import type { AskContext, Delta, Model, ModelAnswer, ModelFailure } from "../../../ports/model.ts";
+import { failure } from "../failure.ts";
 import { bytesInBase64, type MediaLimits, type ReadyMessage, readMedia } from "../media.ts";
+import { createSilence, type Silence } from "../silence.ts";
 import { factsOf } from "../table.ts";
 import { createAnswer } from "./answer.ts";
 import { createClient } from "./client.ts";
-import { BadAnswer, failure, failureOf, refusalOf } from "./failures.ts";
+import { BadAnswer, failureOf, refusalOf } from "./failures.ts";
 import { leaveOut } from "./leave-out.ts";
 import { type Draft, draftOf, type LeftOut, NOTHING_LEFT_OUT } from "./request.ts";
-import { createSilence, eventsOf, type Silence } from "./stream.ts";
+import { eventsOf } from "./stream.ts";
 
 export interface AnthropicModelOptions {
   /** As Anthropic names it: `claude-sonnet-5-5`. */
@@ -106,7 +108,7 @@ async function streamed(
   silence: Silence,
   { model, show }: { readonly model: string; readonly show: (delta: Delta) => void },
 ): Promise<ModelResponse> {
-  const { signal } = silence.controller;
+  const { signal } = silence;
   const response = await client.post("/v1/messages", { body, stream: true, signal }).asResponse();
   const answer = createAnswer();
   try {

@@ -1,6 +1,6 @@
 // An output schema in the part of JSON Schema that Anthropic can hold an answer to (platform.claude.com/docs/en/build-with-claude/structured-outputs).
 // Rules that only narrow a value are left out: the engine checks every answer against the whole schema, and the system prompt quotes it.
-import type { Json, JsonObject } from "../../../core/json.ts";
+import { isObject, type Json, type JsonObject } from "../../../core/json.ts";
 import { ANTHROPIC_SCHEMA_OPTIONAL_MAX, ANTHROPIC_SCHEMA_UNIONS_MAX } from "../../../core/limits.ts";
 
 const NARROWING = [
@@ -104,6 +104,3 @@ const optionals = ({ properties, required }: JsonObject): number => {
   return names.filter((name) => !(Array.isArray(required) && required.includes(name))).length;
 };
 const unions = ({ anyOf, type }: JsonObject): number => (anyOf !== undefined || Array.isArray(type) ? 1 : 0);
-
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

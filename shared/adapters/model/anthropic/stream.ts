@@ -1,7 +1,9 @@
-// The provider's stream of events, and the silence in which it is given up.
+// The provider's stream of events.
 import { APIError } from "@anthropic-ai/sdk";
 import { Stream } from "@anthropic-ai/sdk/core/streaming";
 import { MODEL_ERROR_PAGE_CHARS } from "../../../core/limits.ts";
+import { withoutTags } from "../failure.ts";
+import type { Silence } from "../silence.ts";
 import { BadAnswer } from "./failures.ts";
 
 /** The stream's events, pings included: each is a sign of life. */
@@ -23,40 +25,8 @@ export async function* eventsOf(response: Response, silence: Silence): AsyncGene
 const errorEvent = (body: object, headers: Headers): APIError => new APIError(undefined, body, undefined, headers);
 
 async function notAStream(response: Response, type: string): Promise<string> {
-  const text = (await response.text())
-    .replace(/<[^>]*>/g, " ")
-    .replace(/\s+/g, " ")
-    .trim();
-  const start = text.slice(0, MODEL_ERROR_PAGE_CHARS).toWellFormed();
+  const start = withoutTags(await response.text())
+    .slice(0, MODEL_ERROR_PAGE_CHARS)
+    .toWellFormed();
   return `The provider answered with ${type === "" ? "nothing that says what it is" : type} instead of a stream${start === "" ? "" : `: ${start}`}`;
-}
-
-export interface Silence {
-  readonly controller: AbortController;
-  /** Something came. */
-  broken(): void;
-  isOver(): boolean;
-  end(): void;
-}
-
-/** Aborts when nothing came for `ms`, or when `outer` does. */
-export function createSilence(outer: AbortSignal, ms: number): Silence {
-  const controller = new AbortController();
-  let over = false;
-  const timer = setTimeout(() => {
-    over = true;
-    controller.abort();
-  }, ms);
-  const stop = (): void => controller.abort();
-  if (outer.aborted) stop();
-  else outer.addEventListener("abort", stop, { once: true });
-  return {
-    controller,
-    broken: () => void timer.refresh(),
-    isOver: () => over,
-    end: () => {
-      clearTimeout(timer);
-      outer.removeEventListener("abort", stop);
-    },
-  };
 }

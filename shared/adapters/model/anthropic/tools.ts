@@ -1,10 +1,10 @@
 // Tools as Messages takes them. Whatever of JSON Schema it refuses for a tool's input is said in the description instead: the engine checks arguments anyway.
 import type Anthropic from "@anthropic-ai/sdk";
-import { canonical, type Json, type JsonObject } from "../../../core/json.ts";
+import { isObject, type Json } from "../../../core/json.ts";
 import type { ToolSchema } from "../../../core/messages.ts";
+import { namesFit, withSchemaInWords } from "../tool-words.ts";
 import type { Turn } from "./turns.ts";
 
-const PROPERTY_NAME = /^[a-zA-Z0-9_.-]{1,64}$/;
 const REFUSED_AT_ROOT = ["anyOf", "oneOf", "allOf"];
 
 /** Stands for what a tool was that isn't offered any more. */
@@ -30,24 +30,8 @@ function wireTool({ name, description, inputSchema }: ToolSchema): Anthropic.Too
     const input_schema = inputSchema as unknown as Anthropic.Tool.InputSchema;
     return { name, ...(description.trim() === "" ? {} : { description }), input_schema };
   }
-  const said = `The arguments must be valid under this JSON Schema: ${canonical(inputSchema)}`;
-  return {
-    name,
-    description: [description, said].filter((text) => text.trim() !== "").join("\n\n"),
-    input_schema: { type: "object" },
-  };
+  return { name, description: withSchemaInWords(description, inputSchema), input_schema: { type: "object" } };
 }
 
 const isTaken = (schema: Json): boolean =>
   isObject(schema) && schema.type === "object" && !REFUSED_AT_ROOT.some((key) => key in schema) && namesFit(schema);
-
-function namesFit(schema: Json): boolean {
-  if (Array.isArray(schema)) return schema.every(namesFit);
-  if (!isObject(schema)) return true;
-  const { properties } = schema;
-  if (isObject(properties) && !Object.keys(properties).every((name) => PROPERTY_NAME.test(name))) return false;
-  return Object.values(schema).every(namesFit);
-}
-
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,7 +1,7 @@
 // What went wrong, and what to do about it. Exceptions have the same names before a stream and in it; behind a gateway only the status is left.
-import type { ErrorCode } from "../../../core/errors.ts";
 import { messageOf } from "../../../core/errors.ts";
 import type { ModelFailure } from "../../../ports/model.ts";
+import { failure, retryAfter } from "../failure.ts";
 import { CutStream } from "./stream.ts";
 import { NotBedrock } from "./transport.ts";
 
@@ -10,11 +10,6 @@ export interface Place {
   readonly region: string;
   readonly endpoint: string | undefined;
 }
-
-export const failure = (code: ErrorCode, message: string, retryable: boolean): ModelFailure => ({
-  error: { code, message },
-  retryable,
-});
 
 /** What of an exception counts, whoever made it. */
 interface Thrown {
@@ -100,21 +95,9 @@ export function failureOf(thrown: unknown, place: Place): ModelFailure {
 type Headers = Readonly<Record<string, string>>;
 
 function away(message: string, throttled: boolean, headers: Headers): ModelFailure {
-  const retryAfterMs = retryAfter(headers["retry-after"]);
-  return {
-    ...failure("model.unavailable", message, true),
-    ...(throttled ? { throttled } : {}),
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-  };
-}
-
-/** Seconds or a date, as HTTP has it. Bedrock itself names no time; what stands before it may. */
-function retryAfter(value: string | undefined): number | undefined {
-  if (!value) return undefined;
-  const seconds = Number(value);
-  if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000);
-  const at = Date.parse(value);
-  return Number.isNaN(at) ? undefined : Math.max(0, at - Date.now());
+  // Bedrock itself names no time; what stands before it may.
+  const failed = failure("model.unavailable", message, true, retryAfter(headers["retry-after"]));
+  return throttled ? { ...failed, throttled } : failed;
 }
 
 interface Answered {

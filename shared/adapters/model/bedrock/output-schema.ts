@@ -1,6 +1,6 @@
 // Whether Bedrock can hold an answer to a schema: it takes a part of JSON Schema and refuses requests with the rest. A schema outside of it is left to the
 // words of the system prompt and to the check of the answer, which are there in any case.
-import type { Json, JsonObject } from "../../../core/json.ts";
+import { isObject, type Json, type JsonObject } from "../../../core/json.ts";
 
 const KEYS = new Set([
   "$schema",
@@ -48,6 +48,3 @@ function fits(schema: Json, definitions: JsonObject, within: ReadonlySet<string>
   ];
   return below.every((inner) => fits(inner, definitions, within));
 }
-
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,7 +1,8 @@
 // Tools as Converse takes them. A history with tool blocks needs a definition of tools (c8), whether or not any are offered now.
 import type { Tool, ToolInputSchema, Message as WireMessage } from "@aws-sdk/client-bedrock-runtime";
-import { canonical, type Json, type JsonObject } from "../../../core/json.ts";
+import { isObject, type Json, type JsonObject } from "../../../core/json.ts";
 import type { ToolSchema } from "../../../core/messages.ts";
+import { namesFit, withSchemaInWords } from "../tool-words.ts";
 import type { Traits } from "./traits.ts";
 
 type Document = ToolInputSchema.JsonMember["json"];
@@ -21,9 +22,7 @@ function tool(name: string, description: string, inputSchema: Json, traits: Trai
   const json = (traits.bareSchemas ? bareSchema(inputSchema) : inputSchema) as Document;
   const whole = !traits.closedSchemas && !traits.bareSchemas;
   if (whole || isPlain(inputSchema, traits.closedSchemas)) return spec(name, description, json);
-  const said = `The arguments must be valid under this JSON Schema: ${canonical(inputSchema)}`;
-  const words = [description, said].filter((text) => text.trim() !== "").join("\n\n");
-  return spec(name, words, traits.bareSchemas ? json : { type: "object" });
+  return spec(name, withSchemaInWords(description, inputSchema), traits.bareSchemas ? json : { type: "object" });
 }
 
 const spec = (name: string, description: string, json: Document): Tool => ({
@@ -31,18 +30,9 @@ const spec = (name: string, description: string, json: Document): Tool => ({
 });
 
 const ALTERNATIVES = ["anyOf", "oneOf", "allOf"];
-const PROPERTY_NAME = /^[a-zA-Z0-9_.-]{1,64}$/;
 
 const isPlain = (schema: Json, names: boolean): boolean =>
   isObject(schema) && !ALTERNATIVES.some((key) => key in schema) && (!names || namesFit(schema));
-
-function namesFit(schema: Json): boolean {
-  if (Array.isArray(schema)) return schema.every(namesFit);
-  if (!isObject(schema)) return true;
-  const { properties } = schema;
-  if (isObject(properties) && !Object.keys(properties).every((name) => PROPERTY_NAME.test(name))) return false;
-  return Object.values(schema).every(namesFit);
-}
 
 function usedNames(messages: readonly WireMessage[]): string[] {
   const names = messages.flatMap(({ content = [] }) => content.flatMap((block) => block.toolUse?.name ?? []));
@@ -83,6 +73,3 @@ const inlinedEntries = (
   within: ReadonlySet<string>,
 ): JsonObject =>
   Object.fromEntries(Object.entries(value).map(([key, item]) => [key, inlined(item, definitions, within)]));
-
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

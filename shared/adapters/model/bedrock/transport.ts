@@ -3,6 +3,7 @@
 import { type IncomingMessage, Agent as PlainAgent, request as plainRequest } from "node:http";
 import { Agent as TlsAgent, request as tlsRequest } from "node:https";
 import { MODEL_CONNECT_MS, MODEL_ERROR_PAGE_CHARS } from "../../../core/limits.ts";
+import { withoutTags } from "../failure.ts";
 
 /** The answer of something that isn't Bedrock: a proxy, a login page, a server of another kind. */
 export class NotBedrock extends Error {
@@ -10,10 +11,7 @@ export class NotBedrock extends Error {
   readonly headers: Readonly<Record<string, string>>;
   constructor(status: number, headers: Readonly<Record<string, string>>, text: string) {
     const contentType = headers["content-type"];
-    const start = text
-      .replace(/<[^>]*>/g, " ")
-      .replace(/\s+/g, " ")
-      .trim();
+    const start = withoutTags(text);
     super(`status ${status}, ${contentType || "no content type"}${start === "" ? ", no text" : `: ${start}`}`);
     this.name = "NotBedrock";
     this.status = status;

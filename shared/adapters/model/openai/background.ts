@@ -3,12 +3,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { MODEL_POLL_MAX_MS, MODEL_POLL_MS, MODEL_SILENCE_MS, MODEL_TRIES } from "../../../core/limits.ts";
 import type { AskContext, ModelFailure } from "../../../ports/model.ts";
-import { complaintOf, failure, failureOf, stopped } from "./failures.ts";
+import { failure } from "../failure.ts";
+import { createSilence } from "../silence.ts";
+import { complaintOf, failureOf, stopped } from "./failures.ts";
 import type { Asked } from "./leave-out.ts";
 import { createWatch, type Line } from "./line.ts";
 import { gather, isOpen, isWanted, readResponse, responseOf, type WireResponse } from "./responses-answer.ts";
 import type { ResponsesDraft } from "./responses-request.ts";
-import { createSilence } from "./silence.ts";
 import { eventsOf, isEventStream, readJson } from "./wire.ts";
 
 /** What the engine threw when it was told of the id: its own affair. */

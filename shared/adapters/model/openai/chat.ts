@@ -5,14 +5,15 @@ import type OpenAI from "openai";
 import { MODEL_SILENCE_MS, MODEL_TIMEOUT_MS } from "../../../core/limits.ts";
 import type { ModelResponse } from "../../../core/messages.ts";
 import type { AskContext, Model, ModelAnswer } from "../../../ports/model.ts";
+import { failure } from "../failure.ts";
+import { createSilence, type Silence } from "../silence.ts";
 import { completionOf, gatherChunks } from "./chat-answer.ts";
 import { type ChatDraft, chatDraft } from "./chat-request.ts";
 import { createClient, type OpenAiSettings } from "./client.ts";
-import { complaintOf, failure, failureOf, stopped, wasTooSlow } from "./failures.ts";
+import { complaintOf, failureOf, stopped, wasTooSlow } from "./failures.ts";
 import { mediaLimits, readFiles } from "./files.ts";
 import { type Asked, askLegally, createLearned } from "./leave-out.ts";
 import { createWatch, type Line, NOBODY, type Watch } from "./line.ts";
-import { createSilence, type Silence } from "./silence.ts";
 import { eventsOf, isEventStream, readJson } from "./wire.ts";
 
 export function createOpenAiChat(settings: OpenAiSettings, client: OpenAI = createClient(settings)): Model {

@@ -1,6 +1,7 @@
 // The SDK, told to keep to itself: no retries, no telemetry, nothing from the process' environment.
 import OpenAI from "openai";
 import { MODEL_ERROR_PAGE_CHARS, MODEL_TIMEOUT_MS } from "../../../core/limits.ts";
+import { withoutTags } from "../failure.ts";
 
 export interface OpenAiSettings {
   /** As the provider names it: `gpt-5-mini`. */
@@ -74,10 +75,6 @@ function wordsOf(text: string): string | null {
 
 /** The first words of what is no JSON. */
 export const pageWords = (page: string): string =>
-  page
-    .replace(/<(script|style)\b.*?<\/\1>/gis, " ")
-    .replace(/<[^>]*>/g, " ")
-    .replace(/\s+/g, " ")
-    .trim()
+  withoutTags(page.replace(/<(script|style)\b.*?<\/\1>/gis, " "))
     .slice(0, MODEL_ERROR_PAGE_CHARS)
     .toWellFormed();

@@ -1,14 +1,9 @@
 // What went wrong, and whether the same question may be asked again. An error has the same shape before a stream and in it; behind a base URL it may have any.
 import { APIConnectionError, APIError, APIUserAbortError } from "openai";
-import { type ErrorCode, messageOf } from "../../../core/errors.ts";
+import { messageOf } from "../../../core/errors.ts";
 import type { ModelFailure } from "../../../ports/model.ts";
+import { failure, retryAfterMs } from "../failure.ts";
 import type { OpenAiSettings } from "./client.ts";
-
-export const failure = (code: ErrorCode, message: string, retryable: boolean, retryAfterMs?: number): ModelFailure => ({
-  error: { code, message },
-  retryable,
-  ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-});
 
 export const stopped = (): ModelFailure => failure("model.unavailable", "The call was stopped.", true);
 
@@ -120,15 +115,3 @@ function rootOf(thrown: unknown): unknown {
 /** A whole answer that takes longer than Node waits for the first byte of one: a stream has no such limit. */
 export const wasTooSlow = (thrown: unknown): boolean =>
   (rootOf(thrown ?? {}) as { readonly code?: unknown }).code === "UND_ERR_HEADERS_TIMEOUT";
-
-/** Seconds or a date, as HTTP has it; the exact milliseconds where a provider gives them. Undefined: it names no time. */
-function retryAfterMs(headers: Headers | undefined): number | undefined {
-  const exact = Number(headers?.get("retry-after-ms") || Number.NaN);
-  if (Number.isFinite(exact)) return Math.max(0, exact);
-  const value = headers?.get("retry-after");
-  if (!value) return undefined;
-  const seconds = Number(value);
-  if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000);
-  const at = Date.parse(value);
-  return Number.isNaN(at) ? undefined : Math.max(0, at - Date.now());
-}

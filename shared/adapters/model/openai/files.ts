@@ -8,8 +8,9 @@ import {
 } from "../../../core/limits.ts";
 import type { Message } from "../../../core/messages.ts";
 import type { AskContext, ModelFailure } from "../../../ports/model.ts";
+import { failure } from "../failure.ts";
 import { bytesInBase64, type MediaLimits, type ReadyMessage, readMedia, type ShownFile } from "../media.ts";
-import { failure, stopped } from "./failures.ts";
+import { stopped } from "./failures.ts";
 import { familyOf } from "./families.ts";
 import { paired } from "./pairs.ts";
 

@@ -65,7 +65,6 @@ const responses = z.strictObject({
   image: z.looseObject({}).optional(),
   ...both,
 });
-export type ResponsesOptions = z.infer<typeof responses>;
 
 const chat = z.strictObject({
   api: z.literal("chat").optional(),

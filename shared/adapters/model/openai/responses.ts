@@ -4,16 +4,17 @@ import type OpenAI from "openai";
 import { MODEL_SILENCE_MS, MODEL_TIMEOUT_MS } from "../../../core/limits.ts";
 import type { ModelResponse } from "../../../core/messages.ts";
 import type { AskContext, Delta, Model, ModelAnswer } from "../../../ports/model.ts";
+import { failure } from "../failure.ts";
+import { createSilence, type Silence } from "../silence.ts";
 import { askInBackground, fetchAccepted } from "./background.ts";
 import { createClient, type OpenAiSettings } from "./client.ts";
-import { complaintOf, failure, failureOf, stopped } from "./failures.ts";
+import { complaintOf, failureOf, stopped } from "./failures.ts";
 import { mediaLimits, readFiles } from "./files.ts";
 import { type Asked, askLegally, createLearned } from "./leave-out.ts";
 import { createWatch, type Line, NOBODY } from "./line.ts";
 import { isBackground } from "./options.ts";
 import { gather, isWanted, readResponse, responseOf } from "./responses-answer.ts";
 import { type ResponsesDraft, responsesDraft } from "./responses-request.ts";
-import { createSilence, type Silence } from "./silence.ts";
 import { eventsOf, isEventStream, readJson } from "./wire.ts";
 
 export function createOpenAiResponses(settings: OpenAiSettings, client = createClient(settings)): Model {

@@ -1,6 +1,6 @@
 // JSON Schemas as OpenAI takes them for tools and answers where they aren't enforced (`strict: false`). What it refuses is taken out: arguments and answers are
 // checked by the engine in any case.
-import { canonical, type Json, type JsonObject } from "../../../core/json.ts";
+import { canonical, isObject, type Json, type JsonObject } from "../../../core/json.ts";
 import { OPENAI_TOOL_DESCRIPTION_CHARS } from "../../../core/limits.ts";
 import type { ToolSchema } from "../../../core/messages.ts";
 
@@ -80,5 +80,3 @@ function withItems(schema: Json): Json {
 }
 
 const listOf = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? value : []);
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

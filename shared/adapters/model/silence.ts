@@ -2,6 +2,7 @@
 
 export interface Silence {
   /** Aborts when the silence was too long, or when the outer signal does. */
+  readonly controller: AbortController;
   readonly signal: AbortSignal;
   /** Something came. */
   broken(): void;
@@ -21,6 +22,7 @@ export function createSilence(outer: AbortSignal, ms: number): Silence {
   if (outer.aborted) stop();
   else outer.addEventListener("abort", stop, { once: true });
   return {
+    controller,
     signal: controller.signal,
     broken: () => void timer.refresh(),
     isOver: () => over,
