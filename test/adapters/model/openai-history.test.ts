@@ -84,12 +84,14 @@ describe("reasoning", () => {
     expect(wire.ledger).toHaveLength(2); // it wasn't refused
   });
 
+  const otherThan = (text: string): string => (text === "gAAAAx" ? "gAAAAy" : "gAAAAx");
+
   test("that the provider doesn't know any more is left out, and the question asked again, unpaid", async () => {
     const { answer, wire } = await asking({ script: inTurn({ items: [{ reasoning: "r" }, { text: "Yes." }] }) });
     const { content } = await answer();
     const forged = content.map((part) =>
       part.type === "opaque"
-        ? { ...part, data: JSON.parse(JSON.stringify(part.data).replace(/gAAAA\w/, "gAAAAx")) }
+        ? { ...part, data: JSON.parse(JSON.stringify(part.data).replace(/gAAAA\w/, otherThan)) }
         : part,
     );
     await answer({ messages: [user("Hi."), answerMessage(forged), user("And?")] });
