@@ -1,22 +1,13 @@
 // bedrock/ over real HTTP: what is made of every answer, whole and streamed; tokens and what they cost; answers of unusual size.
-import { afterEach, describe, expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { costOf, type Rates } from "../../../shared/core/cost.ts";
 import type { StopReason, Usage } from "../../../shared/core/messages.ts";
 import { normalise, toolUses } from "../../../shared/core/task/history.ts";
 import type { Delta } from "../../../shared/ports/model.ts";
 import type { Answer, TokenUsage } from "../../support/wire/bedrock/answer.ts";
-import { CLAUDE, LLAMA, LOOK, NOVA, QWEN, type Wired, wired } from "../../support/wire/bedrock/harness.ts";
+import { CLAUDE, LLAMA, LOOK, NOVA, QWEN, type Wired, wiring } from "../../support/wire/bedrock/harness.ts";
 
-let open: Wired[] = [];
-const wire = async (...args: Parameters<typeof wired>): Promise<Wired> => {
-  const made = await wired(...args);
-  open.push(made);
-  return made;
-};
-afterEach(async () => {
-  await Promise.all(open.map(({ server }) => server.close()));
-  open = [];
-});
+const wire = wiring();
 
 /** The same answer as a stream, and whole (which a model that streams no tools is asked for). */
 const ways = [

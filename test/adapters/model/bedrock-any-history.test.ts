@@ -1,23 +1,24 @@
 // bedrock/ over real HTTP, over many made-up conversations: whatever a log holds, and whatever models answered, the next request is one that Bedrock takes.
-import { afterEach, describe, expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type { AssistantPart, Message } from "../../../shared/core/messages.ts";
 import { answerMessage, normalise, resultsMessage, toolUses } from "../../../shared/core/task/history.ts";
 import { nextAction } from "../../../shared/core/task/loop.ts";
 import { anyAnswer, begin, started, tapeOf, task, turn } from "../../core/task/driver.ts";
 import type { Answer, AnswerBlock } from "../../support/wire/bedrock/answer.ts";
-import { CLAUDE, LOOK, MODELS, OPAQUE, REQUEST, user, type Wired, wired } from "../../support/wire/bedrock/harness.ts";
+import {
+  CLAUDE,
+  LOOK,
+  MODELS,
+  OPAQUE,
+  REQUEST,
+  user,
+  type Wired,
+  wired,
+  wiring,
+} from "../../support/wire/bedrock/harness.ts";
 
-let open: Wired[] = [];
-const wire = async (...args: Parameters<typeof wired>): Promise<Wired> => {
-  const made = await wired(...args);
-  open.push(made);
-  return made;
-};
-afterEach(async () => {
-  await Promise.all(open.map(({ server }) => server.close()));
-  open = [];
-});
+const wire = wiring();
 
 describe("property", () => {
   const OPAQUES: readonly AssistantPart[] = [

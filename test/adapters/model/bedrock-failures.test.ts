@@ -1,22 +1,13 @@
 // Over 300 lines: one table of what can go wrong over real HTTP, and what is made of it: what another try may mend, what somebody must set or grant, what
 // is wrong with the request. Each question is asked once: the engine's policy of retries is the only one (c10).
-import { afterEach, describe, expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { createBedrock } from "../../../shared/adapters/model/bedrock/index.ts";
 import type { ErrorCode } from "../../../shared/core/errors.ts";
 import type { Delta, ModelFailure } from "../../../shared/ports/model.ts";
-import { CLAUDE, CREDENTIALS, NEVER, REQUEST, type Wired, wired } from "../../support/wire/bedrock/harness.ts";
+import { CLAUDE, CREDENTIALS, NEVER, REQUEST, wiring } from "../../support/wire/bedrock/harness.ts";
 import type { Fault } from "../../support/wire/bedrock/server.ts";
 
-let open: Wired[] = [];
-const wire = async (...args: Parameters<typeof wired>): Promise<Wired> => {
-  const made = await wired(...args);
-  open.push(made);
-  return made;
-};
-afterEach(async () => {
-  await Promise.all(open.map(({ server }) => server.close()));
-  open = [];
-});
+const wire = wiring();
 
 async function failedBy(fault: Fault): Promise<ModelFailure> {
   const { failed, server } = await wire(CLAUDE, { faults: () => fault, script: () => "A long answer. ".repeat(20) });

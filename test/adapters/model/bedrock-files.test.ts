@@ -1,6 +1,6 @@
 // Over 300 lines: each case stands with its files. Images and PDFs as Converse takes them (c20), over real HTTP; what it would refuse is said in words, and the
 // conversation goes on.
-import { afterEach, describe, expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import type { MediaPart, Message, UserPart } from "../../../shared/core/messages.ts";
 import type { AskContext } from "../../../shared/ports/model.ts";
 import { makePdf } from "../../support/pdf.ts";
@@ -16,21 +16,11 @@ import {
   result,
   user,
   uses,
-  type Wired,
-  wired,
+  wiring,
 } from "../../support/wire/bedrock/harness.ts";
 import { blocksOf, type WireBlock } from "../../support/wire/bedrock/shape.ts";
 
-let open: Wired[] = [];
-const wire = async (...args: Parameters<typeof wired>): Promise<Wired> => {
-  const made = await wired(...args);
-  open.push(made);
-  return made;
-};
-afterEach(async () => {
-  await Promise.all(open.map(({ server }) => server.close()));
-  open = [];
-});
+const wire = wiring();
 
 const sized = (start: Uint8Array | string, bytes: number): Uint8Array => {
   const whole = new Uint8Array(bytes);

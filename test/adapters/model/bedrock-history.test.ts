@@ -1,5 +1,5 @@
 // bedrock/ over real HTTP: whatever a log holds, and whatever the model answered, the next request is one that Bedrock takes.
-import { afterEach, describe, expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import type { AssistantPart, Message, ModelRequest } from "../../../shared/core/messages.ts";
 import { answerMessage, normalise, resultsMessage, toolUses } from "../../../shared/core/task/history.ts";
 import type { Answer } from "../../support/wire/bedrock/answer.ts";
@@ -16,20 +16,10 @@ import {
   result,
   user,
   uses,
-  type Wired,
-  wired,
+  wiring,
 } from "../../support/wire/bedrock/harness.ts";
 
-let open: Wired[] = [];
-const wire = async (...args: Parameters<typeof wired>): Promise<Wired> => {
-  const made = await wired(...args);
-  open.push(made);
-  return made;
-};
-afterEach(async () => {
-  await Promise.all(open.map(({ server }) => server.close()));
-  open = [];
-});
+const wire = wiring();
 
 const text = (words: string) => ({ type: "text", text: words }) as const;
 

@@ -1,5 +1,5 @@
 // bedrock/: what is known of a model by its id, and what is asked again, at once, without what the model turns out not to take.
-import { afterEach, describe, expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { baseId, regionOf, traitsOf } from "../../../shared/adapters/model/bedrock/traits.ts";
 import { canonical } from "../../../shared/core/json.ts";
 import {
@@ -11,20 +11,10 @@ import {
   OPAQUE,
   QWEN,
   uses,
-  type Wired,
-  wired,
+  wiring,
 } from "../../support/wire/bedrock/harness.ts";
 
-let open: Wired[] = [];
-const wire = async (...args: Parameters<typeof wired>): Promise<Wired> => {
-  const made = await wired(...args);
-  open.push(made);
-  return made;
-};
-afterEach(async () => {
-  await Promise.all(open.map(({ server }) => server.close()));
-  open = [];
-});
+const wire = wiring();
 
 describe("an output schema", () => {
   const outputSchema = {

@@ -1,5 +1,5 @@
 // bedrock/ over real HTTP: what goes out for each family of models, and what is asked again without.
-import { afterEach, describe, expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import * as z from "zod";
 import { createBedrock } from "../../../shared/adapters/model/bedrock/index.ts";
 import { bareSchema } from "../../../shared/adapters/model/bedrock/tools.ts";
@@ -20,21 +20,11 @@ import {
   result,
   user,
   uses,
-  type Wired,
-  wired,
+  wiring,
 } from "../../support/wire/bedrock/harness.ts";
 import { blocksOf, type ConverseBody } from "../../support/wire/bedrock/shape.ts";
 
-let open: Wired[] = [];
-const wire = async (...args: Parameters<typeof wired>): Promise<Wired> => {
-  const made = await wired(...args);
-  open.push(made);
-  return made;
-};
-afterEach(async () => {
-  await Promise.all(open.map(({ server }) => server.close()));
-  open = [];
-});
+const wire = wiring();
 
 const MARK = { cachePoint: { type: "default" } };
 const toolsOf = ({ toolConfig }: ConverseBody) =>

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod";
+import { fromJson, readText } from "../body.ts";
 import { createCache } from "./cache.ts";
 import { type Reply, type SentEvent, streamOf } from "./reply.ts";
 import { refusal, withoutMarks } from "./rules.ts";
@@ -106,8 +107,8 @@ export async function createWireAnthropic(options: WireAnthropicOptions): Promis
   };
 
   const server = createServer(async (request, response) => {
-    const raw = await read(request);
-    const body = parse(raw);
+    const raw = await readText(request);
+    const body = fromJson(raw);
     const n = ledger.length;
     const wrong = checked(request, raw, body, { options, paused });
     const call: Call = {
@@ -244,18 +245,4 @@ async function written(response: ServerResponse, text: string): Promise<void> {
         response.once("drain", resolve);
         response.once("close", resolve);
       });
-}
-
-async function read(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString("utf8");
-}
-
-function parse(raw: string): unknown {
-  try {
-    return JSON.parse(raw);
-  } catch {
-    return undefined;
-  }
 }

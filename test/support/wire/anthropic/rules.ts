@@ -1,7 +1,7 @@
 // What Messages refuses beyond the form of a request, each rule as the documentation or an error text of the API states it; written apart from the adapter,
 // which doesn't share it. Where the API is lenient (turns of one role in a row, which it merges) this server isn't: it would be a mistake of ours.
-
 import { canonical, toJson } from "../../../../shared/core/json.ts";
+import { hasLoneSurrogate } from "../body.ts";
 import { schemaRules } from "./schema-rules.ts";
 import type { Body, WireBlock, WireMessage } from "./shape.ts";
 import { digest, prefixDigest, readSignature } from "./signature.ts";
@@ -35,15 +35,8 @@ const everyBlock = (body: Body, find: (block: WireBlock, place: string) => strin
     firstOf<WireBlock>(content, (block, j) => find(block, `messages.${i}.content.${j}`)),
   );
 
-const wellFormed: Rule = (body) => {
-  let found: string | null = null;
-  JSON.stringify(body, (key, value: unknown) => {
-    if (!key.isWellFormed() || (typeof value === "string" && !value.isWellFormed()))
-      found ??= "The request body is not valid JSON: no low surrogate in string";
-    return value;
-  });
-  return found;
-};
+const wellFormed: Rule = (body) =>
+  hasLoneSurrogate(body) ? "The request body is not valid JSON: no low surrogate in string" : null;
 
 const turns: Rule = ({ messages }) => {
   if (messages[0]?.role !== "user") return 'messages: first message must use the "user" role';

@@ -1,4 +1,5 @@
 // An adapter and the server that it speaks to, for the tests of bedrock/.
+import { afterEach } from "@jest/globals";
 import { createBedrock } from "../../../../shared/adapters/model/bedrock/index.ts";
 import type { Message, ModelRequest, ModelResponse, UserPart } from "../../../../shared/core/messages.ts";
 import { modelResponse } from "../../../../shared/core/messages.ts";
@@ -89,5 +90,19 @@ export async function wired(
       if (answer.ok) throw new Error("it was answered");
       return answer.failure;
     },
+  };
+}
+
+/** For a test file: the servers of each test are closed after it. */
+export function wiring(): typeof wired {
+  let open: Wired[] = [];
+  afterEach(async () => {
+    await Promise.all(open.map(({ server }) => server.close()));
+    open = [];
+  });
+  return async (...args) => {
+    const made = await wired(...args);
+    open.push(made);
+    return made;
   };
 }

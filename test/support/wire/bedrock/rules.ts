@@ -1,5 +1,6 @@
 // What Bedrock refuses beyond the form of a request: the order of turns, results without calls, tools that aren't defined; and, by family-rules.ts, what each
 // family of models doesn't take.
+import { hasLoneSurrogate } from "../body.ts";
 import { type Asked, familyOf, firstOf, type Rule } from "./asked.ts";
 import { FAMILY_RULES } from "./family-rules.ts";
 import { blocksOf, type WireMessage } from "./shape.ts";
@@ -13,15 +14,8 @@ export function refusal(asked: Asked): string | null {
   return null;
 }
 
-const wellFormed: Rule = ({ body }) => {
-  let found: string | null = null;
-  JSON.stringify(body, (key, value: unknown) => {
-    if (!key.isWellFormed() || (typeof value === "string" && !value.isWellFormed()))
-      found ??= "The request body is not valid JSON: no low surrogate in string";
-    return value;
-  });
-  return found;
-};
+const wellFormed: Rule = ({ body }) =>
+  hasLoneSurrogate(body) ? "The request body is not valid JSON: no low surrogate in string" : null;
 
 const alternation: Rule = ({ body: { messages } }) => {
   if (messages[0]?.role !== "user")

@@ -8,6 +8,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod";
+import { fromJson, readText } from "../body.ts";
 import { type HttpFault, playEarly, sendPieces } from "../faults.ts";
 import { type Answer, streamMessages, type TokenUsage, wholeBody } from "./answer.ts";
 import type { Asked } from "./asked.ts";
@@ -90,7 +91,7 @@ export async function createWireBedrock(options: WireBedrockOptions = {}): Promi
   const ids = (given: string | undefined): string => given ?? `tooluse_${String(++calls).padStart(8, "0")}`;
 
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const body = await read(request);
+    const body = await readText(request);
     response.once("close", () => {
       if (!response.writableFinished) abandoned++;
     });
@@ -175,7 +176,7 @@ type Taken =
 
 function take(request: IncomingMessage, raw: string, profiles: Readonly<Record<string, string>>): Taken {
   const [, id = "", operation = ""] = /^\/model\/([^/]+)\/(converse|converse-stream)$/.exec(request.url ?? "") ?? [];
-  const body = parse(raw);
+  const body = fromJson(raw);
   const asked = {
     modelId: decodeURIComponent(id),
     stream: operation === "converse-stream",
@@ -247,17 +248,3 @@ const playable = (fault: Fault | null, { stream }: Asked): Fault | null =>
 
 const isHttp = (fault: Fault): fault is HttpFault =>
   ["hang", "reset", "html", "empty", "cut", "ends", "stalls"].includes(fault.fault);
-
-async function read(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString("utf8");
-}
-
-function parse(raw: string): unknown {
-  try {
-    return JSON.parse(raw);
-  } catch {
-    return undefined;
-  }
-}

@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod";
+import { fromJson, readText } from "../body.ts";
 import { type HttpFault, playEarly, sendPieces } from "../faults.ts";
 import { createMemory, type Memory } from "./memory.ts";
 import { errorBody, invalid, type Refusal } from "./refusal.ts";
@@ -43,7 +44,7 @@ export async function createWireOpenAi(options: WireOpenAiOptions): Promise<Wire
     taken: 0,
   };
   const server = createServer(async (request, response) => {
-    const raw = await read(request);
+    const raw = await readText(request);
     const look = /^\/v1\/responses\/([^/?]+)$/.exec(request.url ?? "")?.[1];
     if (request.method === "GET" && look !== undefined) await looked(state, look, request, response);
     else await asked(state, raw, request, response);
@@ -84,7 +85,7 @@ async function asked(state: Server, raw: string, request: IncomingMessage, respo
     path,
     headers: request.headers,
     raw,
-    body: parse(raw) as Call["body"],
+    body: fromJson(raw) as Call["body"],
     refusal: refused?.message ?? null,
     billed: null,
     delivered: false,
@@ -191,7 +192,7 @@ function checked(request: IncomingMessage, raw: string, { options, memory }: Ser
   if (shape === undefined)
     return { refusal: { ...invalid(`Invalid URL (${request.method} ${request.url})`), status: 404 } };
   if (request.headers["content-type"] !== "application/json") return { refusal: invalid("Unsupported content type.") };
-  const parsed = shape.safeParse(parse(raw));
+  const parsed = shape.safeParse(fromJson(raw));
   if (!parsed.success) return { refusal: invalid(z.prettifyError(parsed.error), pathOf(parsed.error)) };
   const api = request.url === "/v1/responses" ? "responses" : "chat";
   const asked = { api, body: parsed.data } as Asked;
@@ -242,18 +243,4 @@ function sendJson(response: ServerResponse, body: object): void {
   response
     .writeHead(200, { "content-type": "application/json", "openai-poll-after-ms": "5" })
     .end(JSON.stringify(body));
-}
-
-async function read(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString("utf8");
-}
-
-function parse(raw: string): unknown {
-  try {
-    return JSON.parse(raw);
-  } catch {
-    return undefined;
-  }
 }
