@@ -1,5 +1,7 @@
 // When to strike, decided from the log alone: a moment is a condition over what is recorded, never a matter of timing. Pure.
+
 import type { RawEvent } from "../../shared/core/events.ts";
+import { taskIdOf } from "../../shared/core/stream-id.ts";
 import type { StreamRow } from "../../shared/ports/store.ts";
 
 /** What the log says of one task. */
@@ -50,7 +52,7 @@ export function readTasks(
       const types = own.map(({ type }) => type);
       const count = (type: string): number => types.filter((each) => each === type).length;
       return {
-        taskId: streamId.slice("task:".length),
+        taskId: taskIdOf(streamId) ?? streamId,
         role: role ?? "?",
         outcome,
         asked: count("LlmCallStarted"),

@@ -13,6 +13,9 @@ export const effects = z.enum(["external", "sandbox", "none"]);
 export const idempotency = z.enum(["keyed", "none"]);
 export type Effects = z.infer<typeof effects>;
 export type Idempotency = z.infer<typeof idempotency>;
+/** Nobody can do it twice and mean it once (I6b). */
+export const isUnrepeatable = (call: { readonly effects: Effects; readonly idempotency: Idempotency }): boolean =>
+  call.effects === "external" && call.idempotency === "none";
 
 /** Events that both kinds of stream can hold. */
 const shared = [

@@ -48,10 +48,16 @@ const CUT_EVENTS: ReadonlySet<string> = new Set(["CutRequested", "CutDecided", "
 
 /** Somebody decided that this cut of a task, as this code wants it, is to be made. */
 export function mayCut(log: readonly Recorded<Logged>[], fromSeq: number, generation: number): boolean {
+  const last = lastDecided(log, generation);
+  return last?.decided.decision === "rerun" && last.asked.fromSeq === fromSeq;
+}
+
+/** The last question with what was decided about it; null: nothing was, or another generation had asked. */
+function lastDecided(log: readonly Recorded<Logged>[], generation: number) {
   const asked = log.findLast((e) => e.type === "CutRequested");
   const decided = log.findLast((e) => e.type === "CutDecided");
-  if (asked === undefined || decided?.decision !== "rerun" || decided.seq < asked.seq) return false;
-  return asked.fromSeq === fromSeq && asked.generation === generation;
+  if (asked === undefined || decided === undefined || decided.seq < asked.seq) return null;
+  return asked.generation === generation ? { asked, decided } : null;
 }
 
 /** What somebody decided about this plan of a run, as this code wants it, and what hasn't been carried out; null: nobody has. */
@@ -60,10 +66,9 @@ export function decidedAbout(
   { digest }: Instead,
   generation: number,
 ): "rerun" | "keep" | null {
-  const asked = log.findLast((e) => e.type === "CutRequested");
-  const decided = log.findLast((e) => e.type === "CutDecided");
-  if (asked === undefined || decided === undefined || decided.seq < asked.seq) return null;
-  if (asked.generation !== generation || asked.instead?.digest !== digest) return null;
+  const last = lastDecided(log, generation);
+  if (last?.asked.instead?.digest !== digest) return null;
+  const { decided } = last;
   const done = log.some((e) => e.seq > decided.seq && (e.type === "WavePlanned" || e.type === "TasksGivenUp"));
   return done ? null : (decided.decision ?? null);
 }

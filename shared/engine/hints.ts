@@ -1,21 +1,20 @@
 // The messages that work travels by (I9). Losing one costs time, never truth: the stream's clock brings the guardian.
+import { streamIdOf, taskIdOf } from "../core/stream-id.ts";
 import type { Lane } from "../ports/agents.ts";
 import type { Hint, Outgoing, QueueName } from "../ports/queue.ts";
 import type { EngineDeps } from "./deps.ts";
 import { traceparentFor } from "./spans.ts";
 
-export const taskStream = (taskId: string): string => `task:${taskId}`;
-
 export const streamOf = (hint: Hint): { agent: string; runId: string; streamId: string } => ({
   agent: hint.agent,
   runId: hint.runId,
-  streamId: hint.taskId === null ? "run" : taskStream(hint.taskId),
+  streamId: streamIdOf(hint.taskId),
 });
 
 export const hintOf = (agent: string, runId: string, streamId: string): Hint => ({
   agent,
   runId,
-  taskId: streamId === "run" ? null : streamId.slice("task:".length),
+  taskId: taskIdOf(streamId),
 });
 
 function outgoing(hint: Hint, how: { lane?: Lane | undefined; delayMs?: number; mark?: string }): Outgoing {

@@ -1,15 +1,15 @@
 // What a tick decided, as it is to be recorded, unless it would silently repeat what tasks of cut plans have done (I6b): then a person is asked.
 import { digestOf } from "../core/digest.ts";
-import type { RunEvent } from "../core/events.ts";
+import { isUnrepeatable, type RunEvent } from "../core/events.ts";
 import { CUT_SHOWN_MAX } from "../core/limits.ts";
+import { streamIdOf, taskIdOf } from "../core/stream-id.ts";
 import { planTick, type TickPlan, type WavePlan } from "../core/workflow/plan.ts";
 import { droppedTasks, inWords, newWork } from "../core/workflow/repeat.ts";
 import type { Advance } from "../core/workflow/schedule.ts";
 import { cutRequest, decidedAbout, type Instead, type Repeated } from "./cut-request.ts";
 import type { Worked } from "./deps.ts";
 import { handOver } from "./hand-over.ts";
-import { taskStream } from "./hints.ts";
-import { isUnrepeatable } from "./task-approvals.ts";
+import { parkStream } from "./park-stream.ts";
 import type { TickWork } from "./tick-work.ts";
 
 export type Round =
@@ -31,10 +31,11 @@ export async function planRound(work: TickWork, { decisions }: Advance): Promise
   if (dropped.length === 0 || newWork(plan, work.log, acts(work)).length === 0) return { type: "plan", ...plan };
   const calls = await tasks.unrepeatable(agent, runId, dropped);
   if (calls.length === 0) return { type: "plan", ...plan };
-  const open = new Set(dropped.map(taskStream));
-  const begun = (await runs.streams(agent, runId)).flatMap(({ streamId, role, headSeq }) =>
-    open.has(streamId) && role !== null && headSeq > 0 ? [[streamId.slice("task:".length), role] as const] : [],
-  );
+  const open = new Set(dropped);
+  const begun = (await runs.streams(agent, runId)).flatMap(({ streamId, role, headSeq }) => {
+    const taskId = taskIdOf(streamId);
+    return taskId !== null && open.has(taskId) && role !== null && headSeq > 0 ? [[taskId, role] as const] : [];
+  });
   const kept = planTick(decisions, history, digests, new Map(begun));
   const instead = await shown(work, kept, [...new Set(calls.map((c) => c.taskId))]);
   switch (decidedAbout(work.log, instead, generation)) {
@@ -65,7 +66,7 @@ async function shown(work: TickWork, kept: TickPlan, tasks: string[]): Promise<I
   const fresh = newWork(kept, work.log, acts(work));
   const pairs = kept.standIns.map(({ task, role, input }) => ({ task, role, input }));
   const stands = kept.standIns.slice(0, CUT_SHOWN_MAX).map(async ({ task, role, input }) => {
-    const spec = await work.deps.store.tasks.spec({ agent, runId, streamId: taskStream(task) });
+    const spec = await work.deps.store.tasks.spec({ agent, runId, streamId: streamIdOf(task) });
     return { task, was: inWords(role, spec?.input ?? null), now: inWords(role, input) };
   });
   return {
@@ -84,11 +85,10 @@ export async function waitForDecision(
   cut: { readonly fromSeq: number; readonly reason: string } | undefined,
   repeated: Repeated,
 ): Promise<Worked> {
-  const { writer, deployed } = work;
+  const { deployed } = work;
   const edited = cut ?? work.log.findLast((e) => e.type === "StreamInvalidated");
   if (edited === undefined) throw new Error("tasks of cut plans, and no cut");
   const request = cutRequest(work.log, edited, deployed.generation, repeated);
   if (request !== null) work.record(request);
-  const { status } = await writer.flush({ type: "park", absorbed: writer.absorbed, wait: "cut", wakeAt: null });
-  return status === "running" ? await handOver(work) : "parked"; // a fact came: perhaps the decision
+  return (await parkStream(work, "cut")) ?? (await handOver(work)); // a fact came: perhaps the decision
 }

@@ -1,9 +1,11 @@
 // One run as people read it: its tree of waves and tasks, what it used and cost, and why it stands still if it does.
+
 import type { Price } from "../core/cost.ts";
 import type { ErrorCode } from "../core/errors.ts";
 import type { RawEvent, TaskEvent } from "../core/events.ts";
 import { TURNS_PAGE } from "../core/limits.ts";
 import { type Accounts, accountsOf, totalAccounts } from "../core/receipt.ts";
+import { taskIdOf } from "../core/stream-id.ts";
 import type { PendingApproval, RunRow, StreamRow } from "../ports/store.ts";
 import type { Instead } from "./cut-request.ts";
 import type { EngineDeps } from "./deps.ts";
@@ -72,7 +74,7 @@ export async function readRun(
     const accounts = accountsOf(own);
     return {
       ...accounts,
-      taskId: s.streamId.slice("task:".length),
+      taskId: taskIdOf(s.streamId) ?? s.streamId,
       role: s.role,
       status: s.status,
       outcome: s.outcome,

@@ -1,8 +1,10 @@
 // What the spans say, in the words of OpenTelemetry's GenAI conventions (gen_ai.*) and in ours (toren.*): docs/how-to/trace-runs.md lists them. A span is
 // made where something is really done, so a replay makes none.
+
 import { costOf, type Rates } from "../core/cost.ts";
 import { TorenError } from "../core/errors.ts";
 import type { ModelRequest, ModelResponse, Usage } from "../core/messages.ts";
+import { streamIdOf } from "../core/stream-id.ts";
 import { formatTraceparent, parseTraceparent } from "../core/traceparent.ts";
 import type { ToolContext, ToolDefinition } from "../ports/agents.ts";
 import type { ModelFailure } from "../ports/model.ts";
@@ -61,8 +63,7 @@ export async function traceStart<T>(
 export async function traceWork<T extends string>(traces: TraceStore, hint: Hint, work: () => Promise<T>): Promise<T> {
   if (!isTraced()) return await work();
   const { agent, runId, taskId, traceparent } = hint;
-  const streamId = taskId === null ? "run" : `task:${taskId}`;
-  const known = await traces.of({ agent, runId, streamId }).catch(() => null); // the work itself will say what is wrong
+  const known = await traces.of({ agent, runId, streamId: streamIdOf(taskId) }).catch(() => null); // the work itself will say what is wrong
   const { parent, links } = placeOf(known?.traceContext ?? null, hint);
   const own = { agent, runId, taskId, cameWith: traceparent };
   if (known === null || known.atRest) return await beneath(parent, own, work);

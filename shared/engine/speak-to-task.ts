@@ -2,10 +2,11 @@
 // under a key: the first wins, and whoever comes second is told who was first, and when (c18).
 import type { ErrorInfo } from "../core/errors.ts";
 import type { Fact } from "../core/events.ts";
+import { streamIdOf } from "../core/stream-id.ts";
 import type { PendingApproval, StreamRef } from "../ports/store.ts";
 import { cutKey, type Instead } from "./cut-request.ts";
 import type { EngineDeps } from "./deps.ts";
-import { hintOf, nudge, taskStream } from "./hints.ts";
+import { hintOf, nudge } from "./hints.ts";
 import { decisionKey } from "./task-approvals.ts";
 
 type SpeakDeps = Pick<EngineDeps, "store" | "queue" | "uuid">;
@@ -50,7 +51,7 @@ export async function decideApproval(deps: SpeakDeps, decision: ApprovalDecision
     return refused("approval.ambiguous", `${wanted.length} calls wait: name one. ${waiting(wanted)}`);
   const { granted, by, comment } = decision;
   const fact: Fact = { kind: "decision", key: approval.key, granted, by, comment };
-  const stream = { agent, runId, streamId: taskStream(approval.taskId) };
+  const stream = { agent, runId, streamId: streamIdOf(approval.taskId) };
   return await tell(deps, stream, decisionKey(approval.key), fact);
 }
 
@@ -114,7 +115,7 @@ export async function sendMessage(deps: SpeakDeps, message: Message): Promise<Sp
   if (row.endedAt !== null) return endedRun(runId, row.endedAt);
   if (text.trim() === "" && !close)
     return refused("request.invalid", "The message is empty: say something, or close the session.");
-  const stream = { agent, runId, streamId: taskStream("w0t0") };
+  const stream = { agent, runId, streamId: streamIdOf("w0t0") };
   const key = `message:${message.idempotencyKey ?? deps.uuid()}`;
   const told = await tell(deps, stream, key, { kind: "message", text, close, steer });
   return told.type === "refused" && told.error.code === "decision.taken" ? { type: "told" } : told;

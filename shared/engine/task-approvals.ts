@@ -1,6 +1,7 @@
 // Calls that a person allows or not (all gated calls of an answer are requested at once, the others run, then the task parks). Whether a call is gated
 // is decided once: ApprovalRequested, or ToolCallStarted without one, is the record of it (c6).
 import { hash } from "../core/digest.ts";
+import { isUnrepeatable } from "../core/events.ts";
 import type { Call } from "../core/task/phase.ts";
 import { approvalKey, idempotencyKey } from "../core/task/state.ts";
 import type { ToolDefinition } from "../ports/agents.ts";
@@ -54,10 +55,6 @@ export async function outcomeOf(work: TaskWork, stepId: string, call: Call): Pro
   if (call.approval?.key !== asking) await request(work, stepId, call, asking, { reason: "unknownOutcome" });
   return decided;
 }
-
-/** Nobody can do it twice and mean it once (I6b). */
-export const isUnrepeatable = ({ effects, idempotency }: Pick<ToolDefinition, "effects" | "idempotency">): boolean =>
-  effects === "external" && idempotency === "none";
 
 /** The author's function sees checked arguments. One that throws can't tell: a person is asked. */
 function gated({ tool, args }: Checked): boolean {

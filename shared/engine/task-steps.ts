@@ -1,5 +1,6 @@
 // Running the tools that an answer called for (asking the model: ask-step.ts). Answers null to go on with the loop.
 import type { ErrorInfo } from "../core/errors.ts";
+import { isUnrepeatable } from "../core/events.ts";
 import type { Json } from "../core/json.ts";
 import { TOOL_CALLS_PER_ANSWER_MAX } from "../core/limits.ts";
 import type { Action } from "../core/task/loop.ts";
@@ -17,7 +18,7 @@ import {
 import type { ToolDefinition } from "../ports/agents.ts";
 import type { Worked } from "./deps.ts";
 import { toolFiles } from "./file-texts.ts";
-import { approvalOf, isUnrepeatable, outcomeOf, waitForApproval } from "./task-approvals.ts";
+import { approvalOf, outcomeOf, waitForApproval } from "./task-approvals.ts";
 import type { TaskWork } from "./task-work.ts";
 import { callTool } from "./tool-call.ts";
 

@@ -2,12 +2,13 @@
 import type { ErrorInfo } from "../core/errors.ts";
 import type { Fact, Recorded, RunEvent } from "../core/events.ts";
 import type { Json } from "../core/json.ts";
+import { streamIdOf } from "../core/stream-id.ts";
 import { foldRun, type RunHistory } from "../core/workflow/fold.ts";
 import type { Execution } from "../core/workflow/schedule.ts";
 import type { Deployed, ProcessDefinition } from "../ports/agents.ts";
 import type { Hint } from "../ports/queue.ts";
 import type { Circumstances, EngineDeps } from "./deps.ts";
-import { nudge, taskStream } from "./hints.ts";
+import { nudge } from "./hints.ts";
 import type { StreamWriter } from "./stream-writer.ts";
 
 export interface TickWork {
@@ -56,7 +57,7 @@ export function tickWork(
     },
     tell: async (taskId, key, fact) => {
       const delivered = await deps.store.streams.deliver(
-        { agent: hint.agent, runId: hint.runId, streamId: taskStream(taskId) },
+        { agent: hint.agent, runId: hint.runId, streamId: streamIdOf(taskId) },
         key,
         fact,
       );

@@ -1,7 +1,9 @@
 // What ticks and tasks read about tasks.
+
 import type { Fact, TaskEvent, TaskOutcome } from "../../core/events.ts";
 import { fromStored, type Json, jsonBytes } from "../../core/json.ts";
 import { PAYLOAD_MAX_BYTES, SNAPSHOT_MAX_BYTES } from "../../core/limits.ts";
+import { taskIdOf } from "../../core/stream-id.ts";
 import { textOf } from "../../core/task/history.ts";
 import { budgetOf } from "../../core/task/ledger.ts";
 import { FOLD_VERSION } from "../../core/task/snapshot.ts";
@@ -9,8 +11,6 @@ import type { PendingApproval, TaskStore, Wait } from "../../ports/store.ts";
 import { restoreAll } from "./blobs.ts";
 import type { Statements } from "./statements.ts";
 import { storedValue } from "./values.ts";
-
-const TASK = "task:";
 
 export function createTasks(statements: Statements): TaskStore {
   return {
@@ -20,7 +20,7 @@ export function createTasks(statements: Statements): TaskStore {
       await statements.ask("keep-header", agent, [digest, stored.text]);
     },
     spec: async ({ agent, runId, streamId }) => {
-      const taskId = streamId.slice(TASK.length);
+      const taskId = taskIdOf(streamId) ?? streamId;
       const [row] = await statements.ask<SpecRow>("read-spec", agent, [runId, taskId]);
       if (row === undefined) return null;
       const [input] = await restoreAll(statements, agent, [{ runId, value: row.input }]);

@@ -20,8 +20,8 @@ import {
   SUMMARY_WINDOW_PERCENT,
   WINDOW_FULL_AT_PERCENT,
 } from "../limits.ts";
-import type { Message, ModelRequest } from "../messages.ts";
-import { requestOf } from "./header.ts";
+import type { Message, ModelRequest, UserPart } from "../messages.ts";
+import { merged, requestOf } from "./header.ts";
 import { feedbackMessage, textOf } from "./history.ts";
 import { pressure, tokensOf, tokensOfHeader, tokensOfMessages } from "./pressure.ts";
 import type { TaskState } from "./task-state.ts";
@@ -68,23 +68,15 @@ function elidable(state: TaskState, room: number): string[] | null {
 /** The history with short texts in place of these results. */
 export function withElided(messages: readonly Message[], toolUseIds: ReadonlySet<string>): Message[] {
   const tools = new Map<string, string>();
+  const short = (part: UserPart): UserPart => {
+    if (part.type !== "toolResult" || !toolUseIds.has(part.toolUseId)) return part;
+    const { type, toolUseId, isError } = part;
+    return { type, toolUseId, text: elidedResult(tools.get(toolUseId) ?? "a tool"), isError };
+  };
   return messages.map((message): Message => {
-    if (message.role === "assistant") {
-      for (const part of message.content) if (part.type === "toolUse") tools.set(part.id, part.name);
-      return message;
-    }
-    if (!message.content.some((p) => p.type === "toolResult" && toolUseIds.has(p.toolUseId))) return message;
-    const content = message.content.map((p) =>
-      p.type === "toolResult" && toolUseIds.has(p.toolUseId)
-        ? ({
-            type: "toolResult",
-            toolUseId: p.toolUseId,
-            text: elidedResult(tools.get(p.toolUseId) ?? "a tool"),
-            isError: p.isError,
-          } as const)
-        : p,
-    );
-    return { role: "user", content };
+    if (message.role === "user") return { role: "user", content: message.content.map(short) };
+    for (const part of message.content) if (part.type === "toolUse") tools.set(part.id, part.name);
+    return message;
   });
 }
 
@@ -181,8 +173,8 @@ const question = (request: ModelRequest): Shrink & { readonly type: "summarise" 
 function asLastText(prefix: readonly Message[], prompt: string): Message[] {
   const last = prefix.at(-1);
   const asked = feedbackMessage(prompt);
-  if (last?.role !== "user" || asked.role !== "user") return [...prefix, asked];
-  return [...prefix.slice(0, -1), { role: "user", content: [...last.content, ...asked.content] }];
+  const joined = last === undefined ? null : merged(last, asked);
+  return joined === null ? [...prefix, asked] : [...prefix.slice(0, -1), joined];
 }
 
 /** A conversation in plain words. */

@@ -95,8 +95,8 @@ function linkBeforeLast(header: Header, history: History): string {
   return history.links.at(-2) ?? header.digest;
 }
 
-/** Null: they are of different roles. */
-function merged(a: Message, b: Message): Message | null {
+/** As one message, which every provider wants; null: they are of different roles. */
+export function merged(a: Message, b: Message): Message | null {
   if (a.role === "user" && b.role === "user") return { role: "user", content: [...a.content, ...b.content] };
   if (a.role === "assistant" && b.role === "assistant")
     return { role: "assistant", content: [...a.content, ...b.content] };

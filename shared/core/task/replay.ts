@@ -1,6 +1,6 @@
 // A task's log read against today's code (I6): the same questions, or the first one that differs and what a cut there would repeat (I6b).
 import { type Price, priceOf } from "../cost.ts";
-import { type Recorded, type TaskEvent, TERMINAL } from "../events.ts";
+import { isUnrepeatable, type Recorded, type TaskEvent, TERMINAL } from "../events.ts";
 import type { Json } from "../json.ts";
 import { summaryText } from "./answers.ts";
 import { changedParts, type Header } from "./header.ts";
@@ -111,8 +111,7 @@ function unrepeatable(log: readonly Recorded<TaskEvent>[], fromSeq: number): str
   const calls: string[] = [];
   for (const event of log) {
     if (event.seq < fromSeq) continue;
-    if (event.type === "ToolCallStarted" && event.effects === "external" && event.idempotency === "none")
-      started.set(event.toolUseId, event.tool);
+    if (event.type === "ToolCallStarted" && isUnrepeatable(event)) started.set(event.toolUseId, event.tool);
     if (event.type === "ToolCallCompleted" && started.has(event.toolUseId))
       calls.push(started.get(event.toolUseId) as string);
   }
