@@ -542,8 +542,8 @@ export const BUGS: readonly Bug[] = [
     edits: [
       {
         file: "shared/engine/cut-request.ts",
-        find: "asked.generation !== generation || asked.instead?.digest !== digest",
-        replace: "asked.generation !== generation || digest === null",
+        find: "last?.asked.instead?.digest !== digest",
+        replace: "last === null || digest === null",
       },
       {
         file: "shared/engine/cut-request.ts",
