@@ -43,6 +43,12 @@ const traceContext = async (runId: string): Promise<string> => {
   );
   return row?.trace_context ?? "";
 };
+/** A task that ends before its tick has parked is read by that tick, and there is no second one. */
+const ticksAtRest = (): Promise<void> =>
+  until(async () => {
+    const working = await t.sql(`SELECT FROM agent_${AGENT}.streams WHERE stream_id = 'run' AND status = 'running'`);
+    return working.length === 0;
+  });
 const only = <T>(all: readonly T[]): T => {
   expect(all).toHaveLength(1);
   return all[0] as T;
@@ -51,7 +57,7 @@ const CALLER = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 const CALLERS_TRACE = CALLER.split("-")[1];
 
 test("a run of a crew is one trace: its start, ticks below it, tasks below their ticks, calls below their tasks; through queue, pump and handlers", async () => {
-  const stack = t.stack(CREW, CREW_MAIN, { model: crewModel() });
+  const stack = t.stack(CREW, CREW_MAIN, { model: crewModel(ticksAtRest) });
   const pump = pumped(stack);
   const runId = await stack.start(AGENT, "x");
   await ended(stack, pump, runId);
@@ -134,7 +140,7 @@ test("I5: a run that is resumed after its worker's death makes spans of what is 
 });
 
 test("a message that finds nothing to do has no span", async () => {
-  const stack = t.stack([role("main")], { kind: "role", role: "main" }, { model: createScriptedModel(() => "done") });
+  const stack = t.stack([role("main")], { kind: "role", role: "main" }, { model: crewModel(ticksAtRest) });
   const pump = pumped(stack);
   const runId = await stack.start(AGENT, "x");
   await until(async () => (await stack.deps.store.runs.get(AGENT, runId))?.endedAt != null);
@@ -205,7 +211,7 @@ test("what wakes a run from outside is linked: the run goes on in its own trace,
 });
 
 test("the guardian knows of no trace; what it wakes finds the run's in the database", async () => {
-  const stack = t.stack(CREW, { kind: "role", role: "writer" }, { model: crewModel() });
+  const stack = t.stack(CREW, { kind: "role", role: "writer" }, { model: crewModel(ticksAtRest) });
   const runId = await stack.start(AGENT, "x");
   await t.sql("DELETE FROM toren_control.queue_messages"); // I9
   await passTime(t.database, AGENT);

@@ -40,8 +40,9 @@ export const CREW_MAIN: ProcessDefinition = workflow(async (ctx) => {
   await ctx.wave("dig", [ctx.task("digger", "a"), ctx.task("digger", "b")]);
   return await ctx.ask<string>("writer", "write");
 });
-/** Calls the first tool that it has, once, and is done. */
-export const crewModel = (): ScriptedModel =>
-  createScriptedModel(({ tools, messages }) =>
-    tools[0] !== undefined && messages.length === 1 ? { tools: [{ name: tools[0].name, args: {} }] } : "done",
-  );
+/** Calls the first tool that it has, once, and is done. It answers after `first`. */
+export const crewModel = (first: () => Promise<void> = async () => {}): ScriptedModel =>
+  createScriptedModel(async ({ tools, messages }) => {
+    await first();
+    return tools[0] !== undefined && messages.length === 1 ? { tools: [{ name: tools[0].name, args: {} }] } : "done";
+  });
