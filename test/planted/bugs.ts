@@ -736,4 +736,15 @@ export const BUGS: readonly Bug[] = [
     ],
     killedBy: { file: "test/engine/gates.test.ts", test: "what is in hand isn't thrown away" },
   },
+  {
+    name: "a model is asked without a place at its gate",
+    edits: [
+      {
+        file: "shared/engine/ask-step.ts",
+        find: "const waiting = await enterGates(deps, stream, gates);",
+        replace: "const waiting = await enterGates(deps, stream, gates.filter((g) => g.max === null));",
+      },
+    ],
+    killedBy: { file: SIMULATION, test: "a wave through gates with few places" },
+  },
 ];

@@ -6,6 +6,7 @@ import { effectiveRun } from "../support/log-checker-run.ts";
 import { effectiveEvents } from "../support/log-checker-task.ts";
 import type { Run } from "./database.ts";
 import type { Effect, Entry } from "./provider.ts";
+import type { World } from "./world.ts";
 
 export function checkQuestions(dump: readonly RunDump[], ledger: readonly Entry[]): string[] {
   const systems = new Map(ledger.map((entry) => [entry.digest, entry.system]));
@@ -82,5 +83,18 @@ export function checkMade(runs: readonly Run[], unkeyed: readonly Effect[]): str
   return [...made].flatMap(([call, n]) =>
     n <= (begun.get(call) ?? 0) ? [] : [`${call} was made ${n} times and began ${begun.get(call) ?? 0} times`],
   );
+}
+
+/**
+ * No more questions are under way than the provider takes at once. A place outlives its worker by a lease at most, and so does not always what it asked:
+ * what counts are young questions of workers that live, while none of them has stood still.
+ */
+export function checkBounds({ program, provider, workers, scheduler, lostTimeAt }: World, asked: Entry): string[] {
+  const most = program.bounds?.inFlight;
+  if (most === undefined || scheduler.frozen.size > 0 || lostTimeAt > asked.askedAt - 2 * LEASE_MS) return [];
+  const alive = new Set(workers.map((w) => w.owner));
+  const young = asked.askedAt - LEASE_MS / 2;
+  const underWay = provider.ledger.filter((e) => !e.over && alive.has(e.owner) && e.askedAt > young);
+  return underWay.length <= most ? [] : [`${underWay.length} questions are under way, ${most} is the most`];
 }
 const count = (counts: Map<string, number>, key: string): void => void counts.set(key, (counts.get(key) ?? 0) + 1);

@@ -37,6 +37,8 @@ export interface Program {
   readonly asks?: boolean;
   /** Whom its runs wait for. */
   readonly people?: People;
+  /** What its provider takes at once, over all workers; the share of questions to which it says 429; and for how long it wants no more then. */
+  readonly bounds?: { readonly inFlight: number; readonly throttled: number; readonly retryAfterMs: number };
   agent(env: Env): AgentDefinition;
 }
 
@@ -80,6 +82,7 @@ interface Options extends Partial<Program> {
   prompt?(env: Env): string;
   readonly role?: Partial<RoleDefinition>;
   readonly gate?: Gate;
+  readonly flow?: Partial<Pick<AgentDefinition, "models" | "limits">>;
 }
 
 export function program(
@@ -95,7 +98,7 @@ export const conversation = (name: string, more: Options): Program =>
   made(name, more, () => ({ kind: "session", role: "worker" }));
 
 function made(name: string, more: Options, main: (env: Env) => ProcessDefinition): Program {
-  const { prompt = () => "You work.", role: changed, gate = () => false, ...rest } = more;
+  const { prompt = () => "You work.", role: changed, gate = () => false, flow, ...rest } = more;
   return {
     name,
     editions: 1,
@@ -103,7 +106,7 @@ function made(name: string, more: Options, main: (env: Env) => ProcessDefinition
     ...rest,
     agent: (env) => {
       const worker = role("worker", { tools: tools(env, gate), system: prompt(env), ...changed });
-      return { ...agent("sim", [worker], main(env)), codeHash: `${name}-${env.edition}` };
+      return { ...agent("sim", [worker], main(env)), ...flow, codeHash: `${name}-${env.edition}` };
     },
   };
 }

@@ -1,5 +1,6 @@
 // What is run in the simulation.
 import { TaskFailed } from "../../shared/core/workflow/context.ts";
+import { GATE_PROGRAMS } from "./gate-programs.ts";
 import { PEOPLE_PROGRAMS } from "./people-programs.ts";
 import { ask, type Program, program, wave } from "./program.ts";
 import type { Script } from "./provider.ts";
@@ -187,4 +188,5 @@ export const PROGRAMS: readonly Program[] = [
   rewritten,
   afterFailure,
   ...PEOPLE_PROGRAMS,
+  ...GATE_PROGRAMS,
 ];

@@ -4,6 +4,7 @@ import type { Json } from "../../shared/core/json.ts";
 import type { AssistantPart, ModelRequest, ModelResponse, Usage } from "../../shared/core/messages.ts";
 import type { Model, ModelAnswer } from "../../shared/ports/model.ts";
 import { digestOfRequest } from "../support/log-checker.ts";
+import type { Program } from "./program.ts";
 import type { Random } from "./random.ts";
 import type { Scheduler } from "./scheduler.ts";
 
@@ -15,7 +16,10 @@ export interface Entry {
   readonly digest: string;
   readonly system: string;
   readonly usage: Usage;
+  readonly askedAt: number;
   answered: boolean;
+  /** Answered, failed, or nobody listens any more. */
+  over: boolean;
 }
 
 /** What a task's input asks of the scripted model. */
@@ -33,13 +37,20 @@ export class Provider {
   readonly #scheduler: Scheduler;
   readonly #random: Random;
   readonly #faults: { readonly modelFails: number; readonly modelMs: number };
+  readonly #bounds: Program["bounds"];
   readonly #failed = new Map<string, number>();
   /** Sees each question as it arrives. */
   onAsked: (entry: Entry) => void = () => {};
 
-  /** `modelFails`: the share of tries that answer 529. At most two for a question. */
-  constructor(scheduler: Scheduler, random: Random, faults: { readonly modelFails: number; readonly modelMs: number }) {
+  /** `modelFails`: the share of tries that answer 529. At most two for a question, with those that answer 429. */
+  constructor(
+    scheduler: Scheduler,
+    random: Random,
+    faults: { readonly modelFails: number; readonly modelMs: number },
+    bounds?: Program["bounds"],
+  ) {
     this.#scheduler = scheduler;
+    this.#bounds = bounds;
     this.#random = random;
     this.#faults = faults;
   }
@@ -53,11 +64,21 @@ export class Provider {
     const digest = digestOfRequest(request);
     const response = respond(script, request);
     const { system } = request;
-    const entry: Entry = { n: this.ledger.length, owner, digest, system, usage: response.usage, answered: false };
+    const entry: Entry = {
+      n: this.ledger.length,
+      owner,
+      digest,
+      system,
+      usage: response.usage,
+      askedAt: this.#scheduler.now,
+      answered: false,
+      over: false,
+    };
     this.ledger.push(entry);
     this.onAsked(entry);
     const failedBefore = this.#failed.get(digest) ?? 0;
-    const fails = failedBefore < 2 && this.#random.chance(this.#faults.modelFails);
+    const throttled = this.#bounds !== undefined && this.#random.chance(this.#bounds.throttled);
+    const fails = failedBefore < 2 && (throttled || this.#random.chance(this.#faults.modelFails));
     if (fails) this.#failed.set(digest, failedBefore + 1);
     const answer = (async (): Promise<ModelAnswer> => {
       if (script.hang) await new Promise(() => {});
@@ -67,14 +88,18 @@ export class Provider {
         1 + this.#random.int(this.#faults.modelMs),
       );
       if (!fails) entry.answered = true;
+      entry.over = true;
       await this.#scheduler.point(owner, `hears ${script.id} ${entry.n}`);
-      return fails ? UNAVAILABLE : { ok: true, response };
+      if (!fails) return { ok: true, response };
+      return throttled ? tooMany(this.#bounds?.retryAfterMs ?? 0) : UNAVAILABLE;
     })();
     const stopped = new Promise<ModelAnswer>((resolve) => {
       if (signal.aborted) resolve(UNAVAILABLE);
       else signal.addEventListener("abort", () => resolve(UNAVAILABLE), { once: true });
     });
-    return await Promise.race([answer, stopped]);
+    const heard = await Promise.race([answer, stopped]);
+    entry.over = true;
+    return heard;
   }
 }
 
@@ -82,6 +107,16 @@ const UNAVAILABLE: ModelAnswer = {
   ok: false,
   failure: { error: { code: "model.unavailable", message: "status 529" }, retryable: true },
 };
+
+const tooMany = (retryAfterMs: number): ModelAnswer => ({
+  ok: false,
+  failure: {
+    error: { code: "model.unavailable", message: "status 429" },
+    retryable: true,
+    throttled: true,
+    retryAfterMs,
+  },
+});
 
 function scriptOf(request: ModelRequest): Script {
   const part = request.messages[0]?.content[0];

@@ -3,7 +3,7 @@ import { LEASE_MS } from "../../shared/core/limits.ts";
 import { type Books, checkLog, effectOf, type RunDump } from "../support/log-checker.ts";
 import { type Plants, type Run, statusOf } from "./database.ts";
 import { CALM, type Faults, faultsOf, type Weather } from "./faults.ts";
-import { checkMade, checkPlans, checkQuestions } from "./oracles.ts";
+import { checkBounds, checkMade, checkPlans, checkQuestions } from "./oracles.ts";
 import type { Program } from "./program.ts";
 import { PROGRAMS } from "./programs.ts";
 import { createRandom } from "./random.ts";
@@ -79,7 +79,9 @@ function watch(world: World): string[] {
     if (++commits % Math.round(1 / LOOKS) !== 0) return;
     wrong.push(...checkLog(world.runs.map(dumpOf), booksOf(world)).map((what) => `after ${label}: ${what}`));
   };
-  world.provider.onAsked = ({ digest, owner }) => {
+  world.provider.onAsked = (entry) => {
+    const { digest, owner } = entry;
+    wrong.push(...checkBounds(world, entry));
     const logs = world.runs.flatMap((run) => [...run.events.values()]);
     const announced = logs.some((log) =>
       log.some((e) => e.type === "LlmCallStarted" && e.payload.requestDigest === digest),

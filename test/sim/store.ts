@@ -209,7 +209,8 @@ function createRuns(connection: Connection): RunStore {
   };
 }
 
-const placeOf = (r: RunRecord): string => `${r.createdAt}.${r.runId}`;
+/** Compared as text, so all of one length. */
+const placeOf = (r: RunRecord): string => `${String(r.createdAt).padStart(16, "0")}.${r.runId}`;
 const newestFirst = (a: RunRecord, b: RunRecord): number => (placeOf(a) > placeOf(b) ? -1 : 1);
 
 function rowOf(record: RunRecord | undefined): RunRow | null {

@@ -39,6 +39,8 @@ export class World {
   readonly #started = new Set<number>();
   edition = 0;
   cancelled = false;
+  /** When time last passed that a worker didn't have: it stood still, or everything did. */
+  lostTimeAt = 0;
   #disturbances = 0;
   #guardedAt = 0;
   #born = 0;
@@ -55,7 +57,7 @@ export class World {
     this.db = new SimDatabase(this.scheduler, this.random, plants);
     this.db.late = faults.late;
     this.queue = new SimQueue(this.scheduler, this.random, () => faults.queue);
-    this.provider = new Provider(this.scheduler, this.random, faults);
+    this.provider = new Provider(this.scheduler, this.random, faults, program.bounds);
     this.outside = new Outside(this.scheduler);
     for (let i = 0; i < faults.workers; i++) this.#spawn();
   }
@@ -221,7 +223,7 @@ export class World {
     const kind = random.pick(faults.kinds);
     if (kind === "crash") this.crash(random.pick(this.workers));
     else if (kind === "pause") this.#pause(random.pick(this.workers), random.int(2.5 * LEASE_MS));
-    else if (kind === "stall") this.#note("stall", () => (this.scheduler.now += random.int(2 * LEASE_MS)));
+    else if (kind === "stall") this.#stall();
     else this.#cutOff();
   }
 
@@ -244,7 +246,13 @@ export class World {
     this.#note(`${worker.owner} pauses for ${ms}`, () => this.scheduler.frozen.add(worker.owner));
     void this.scheduler.point("world", `${worker.owner} goes on`, ms).then(() => {
       this.scheduler.frozen.delete(worker.owner);
+      this.lostTimeAt = this.scheduler.now;
     });
+  }
+
+  #stall(): void {
+    this.#note("stall", () => (this.scheduler.now += this.random.int(2 * LEASE_MS)));
+    this.lostTimeAt = this.scheduler.now;
   }
 
   /** Nobody reaches the database for a while. */
