@@ -472,6 +472,20 @@ export const FILES_PAGE_MAX = 200;
 export const RUNS_PAGE = 50;
 /** Rows of a list, without inputs and outputs: some 100 KB. */
 export const RUNS_PAGE_MAX = 200;
+/** Labels of one run: a customer, an order, a source; what is more is input. */
+export const ATTRIBUTES_MAX = 20;
+/** A name or an id. In UTF-8 and with its key far below the 2 KB that Postgres takes of a word. */
+export const ATTRIBUTE_VALUE_MAX_CHARS = 200;
+/** Of an input, that a run is found by: what people search for stands in its beginning, and each word is an entry in an index. */
+export const TERMS_INPUT_CHARS = 16_000;
+/** Different words of an input that a run is found by. */
+export const TERMS_MAX = 1_000;
+/** A longer word is found by its beginning. */
+export const TERM_MAX_CHARS = 64;
+/** Of a search, what people type. */
+export const SEARCH_TEXT_MAX_CHARS = 200;
+/** Values of one parameter that may be given several times. */
+export const FILTER_VALUES_MAX = 50;
 /** The end of a conversation, as a run shows it: what a person scrolls through; a model's answer is some kilobytes. */
 export const TURNS_PAGE = 50;
 /** A day of a lively conversation. */

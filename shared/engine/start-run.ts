@@ -5,6 +5,7 @@ import type { ErrorInfo } from "../core/errors.ts";
 import { type Json, jsonBytes } from "../core/json.ts";
 import { PAYLOAD_MAX_BYTES } from "../core/limits.ts";
 import { type Budget, lower, NO_BUDGET } from "../core/task/ledger.ts";
+import type { Attributes } from "../core/terms.ts";
 import type { NewRun } from "../ports/store.ts";
 import type { EngineDeps } from "./deps.ts";
 import { nudge } from "./hints.ts";
@@ -23,6 +24,8 @@ export interface StartRequest {
   readonly budget?: Budget;
   /** Of whoever asks (W3C Trace Context): the run's spans are in its trace. */
   readonly traceparent?: string;
+  /** Labels to find it by. */
+  readonly attributes?: Attributes;
 }
 
 export type Started =
@@ -51,6 +54,7 @@ export async function startRun(deps: EngineDeps, request: StartRequest): Promise
     idempotencyKey: request.idempotencyKey ?? null,
     files,
     budget: lower(request.budget ?? NO_BUDGET, deployed.agent.limits),
+    attributes: request.attributes ?? {},
   };
   const hint = { agent, runId, taskId: null };
   const started = await traceStart(
@@ -73,9 +77,9 @@ const conflict = ({ idempotencyKey }: StartRequest): Started =>
   refused("idempotency.conflict", `Idempotency-Key ${idempotencyKey} was used for another request; use a new key.`);
 
 async function runOfThen(deps: EngineDeps, request: StartRequest): Promise<Started | null> {
-  const { agent, input, idempotencyKey, process = "main", files = [] } = request;
+  const { agent, input, idempotencyKey, process = "main", files = [], attributes = {} } = request;
   if (idempotencyKey === undefined || deps.agents.get(agent) === null) return null;
-  const found = await deps.store.runs.existing({ agent, process, input, files }, idempotencyKey);
+  const found = await deps.store.runs.existing({ agent, process, input, files, attributes }, idempotencyKey);
   if (found === null) return null;
   return found.same ? { type: "existing", runId: found.runId } : conflict(request);
 }

@@ -5,6 +5,7 @@ import { FILE_MAX_BYTES, FILES_PAGE, FILES_PAGE_MAX, FORM_OVERHEAD_BYTES } from 
 import { check, readBytes, tooLarge } from "./body.ts";
 import type { HttpContext, HttpDeps } from "./deps.ts";
 import { BadRequest } from "./problems.ts";
+import { readQuery } from "./query.ts";
 
 const DEFAULT_TYPE = "application/octet-stream";
 
@@ -30,12 +31,18 @@ export async function addFile(c: HttpContext, deps: HttpDeps): Promise<Response>
 }
 
 export const filesQuery = z.strictObject({
-  cursor: z.string().min(1).max(500).optional(),
-  limit: z.coerce.number().int().min(1).max(FILES_PAGE_MAX).default(FILES_PAGE),
+  cursor: z.string().min(1).max(500).optional().meta({ description: "The `next` of the page before." }),
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(FILES_PAGE_MAX)
+    .default(FILES_PAGE)
+    .meta({ description: "Files in a page." }),
 });
 
 export async function listFiles(c: HttpContext, deps: HttpDeps): Promise<Response> {
-  const { limit, cursor } = check(c.req.query(), filesQuery, "A parameter is wrong", "");
+  const { limit, cursor } = readQuery(c, filesQuery);
   const page = await deps.files.page({ limit, ...(cursor === undefined ? {} : { before: cursor }) });
   const files = page.files.map(({ createdAt, ...info }) => ({ ...info, createdAt: new Date(createdAt).toISOString() }));
   return c.json({ files, next: page.next });

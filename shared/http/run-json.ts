@@ -47,6 +47,7 @@ export const runSummary = z.object({
   status: z.enum(RUN_STATUSES),
   error: error.nullable(),
   generation: count.meta({ description: "Of the agent's code that started it." }),
+  attributes: z.record(z.string(), z.string()).meta({ description: "Labels that its starter gave it." }),
   createdAt: time,
   endedAt: time.nullable(),
 });
@@ -173,6 +174,7 @@ export const summaryJson = (row: RunOutline): RunSummary => ({
   status: row.status,
   error: row.error,
   generation: row.generation,
+  attributes: { ...row.attributes },
   createdAt: rfc3339(row.createdAt),
   endedAt: row.endedAt === null ? null : rfc3339(row.endedAt),
 });

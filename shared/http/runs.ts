@@ -3,31 +3,51 @@ import * as z from "zod";
 import { TorenError } from "../core/errors.ts";
 import { type Json, NotJson, toJson } from "../core/json.ts";
 import {
+  ATTRIBUTE_VALUE_MAX_CHARS,
+  ATTRIBUTES_MAX,
   CANCEL_REASON_MAX_CHARS,
   COST_CAP_MAX_USD,
   ERROR_PATH_CHARS,
   EVENTS_WAIT_MAX_MS,
+  FILTER_VALUES_MAX,
   REQUEST_BODY_BYTES,
   RUN_FILES_MAX,
   RUNS_PAGE,
   RUNS_PAGE_MAX,
+  SEARCH_TEXT_MAX_CHARS,
   TURNS_PAGE,
   TURNS_PAGE_MAX,
 } from "../core/limits.ts";
 import { json } from "../core/messages.ts";
+import { ATTRIBUTE_KEY } from "../core/terms.ts";
 import type { Told } from "../engine/cancel-run.ts";
 import { check, readJson } from "./body.ts";
 import type { HttpContext, HttpDeps } from "./deps.ts";
 import { readPage } from "./events-page.ts";
 import { BadRequest } from "./problems.ts";
+import { readQuery } from "./query.ts";
 import { RUN_STATUSES, runJson, summaryJson, turnsJson } from "./run-json.ts";
 
 const name = z.string().min(1).max(200);
+const attributeKey = z
+  .string()
+  .regex(ATTRIBUTE_KEY, "a key begins with a letter, then letters, digits, `_`, `.`, `-`: 40 characters");
+const attributes = z
+  .record(
+    attributeKey,
+    z
+      .string()
+      .min(1)
+      .max(ATTRIBUTE_VALUE_MAX_CHARS)
+      .refine((text) => text.isWellFormed() && !/\p{Cc}/u.test(text), "must be text without control characters"),
+  )
+  .refine((given) => Object.keys(given).length <= ATTRIBUTES_MAX, `must have at most ${ATTRIBUTES_MAX} keys`);
 
 export const newRun = z.strictObject({
   agent: name,
   process: name.optional(),
   input: json,
+  attributes: attributes.default({}).meta({ description: "Labels to find the run by." }),
   files: z.array(z.string().min(1).max(200)).max(RUN_FILES_MAX).default([]),
   limits: z
     .strictObject({
@@ -51,6 +71,7 @@ export async function createRun(c: HttpContext, deps: HttpDeps): Promise<Respons
     input: recordable(body.input),
     ...(key === undefined ? {} : { idempotencyKey: key }),
     files: body.files,
+    attributes: body.attributes,
     budget: { maxCostUsd: body.limits.maxCostUsd ?? null, totalTokens: body.limits.totalTokens ?? null },
     ...(traceparent === undefined ? {} : { traceparent }),
   });
@@ -76,23 +97,38 @@ function recordable(input: Json): Json {
   }
 }
 
+const several = <T extends z.ZodType>(item: T) => z.array(item).min(1).max(FILTER_VALUES_MAX);
+const time = z.iso
+  .datetime({ offset: true, error: "must be a time as 2026-11-30T08:00:00Z" })
+  .transform((text) => Date.parse(text));
+
 export const listQuery = z.strictObject({
-  agent: name.optional(),
-  status: z.enum(RUN_STATUSES).optional(),
-  cursor: z.string().min(1).max(500).optional(),
-  limit: z.coerce.number().int().min(1).max(RUNS_PAGE_MAX).default(RUNS_PAGE),
+  agent: several(name).optional().meta({ description: "Of these agents." }),
+  status: several(z.enum(RUN_STATUSES)).optional().meta({ description: "In one of these statuses." }),
+  process: name.optional().meta({ description: "Of this process." }),
+  since: time.optional().meta({ description: "Created at this time or later." }),
+  until: time.optional().meta({ description: "Created before this time." }),
+  text: z.string().min(1).max(SEARCH_TEXT_MAX_CHARS).optional().meta({
+    description:
+      "The beginning of the run's id (4 characters at least), or beginnings of words of its input: all of them.",
+  }),
+  attributes: attributes.optional().meta({ description: "`attributes.<key>=<value>`, once for each key." }),
+  cursor: z.string().min(1).max(500).optional().meta({ description: "The `next` of the page before." }),
+  limit: z.coerce.number().int().min(1).max(RUNS_PAGE_MAX).default(RUNS_PAGE).meta({ description: "Runs in a page." }),
 });
 
 export async function listRuns(c: HttpContext, deps: HttpDeps): Promise<Response> {
-  const query = check(c.req.query(), listQuery, "A parameter is wrong", "");
-  const page = await deps.store.runs.list({
-    limit: query.limit,
-    ...(query.agent === undefined ? {} : { agent: query.agent }),
-    ...(query.status === undefined ? {} : { status: query.status }),
-    ...(query.cursor === undefined ? {} : { before: query.cursor }),
-  });
+  const query = readQuery(c, listQuery, { lists: ["agent", "status"], prefix: "attributes" });
+  const { agent: agents, status: statuses, process, since, until, text, cursor: before, limit } = query;
+  const page = await deps.store.runs.list(
+    given({ agents, statuses, process, since, until, text, attributes: query.attributes, before, limit }),
+  );
   return c.json({ runs: page.runs.map(summaryJson), next: page.next });
 }
+
+/** Without what wasn't given. */
+const given = <T extends object>(values: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never;
 
 export async function getRun(c: HttpContext, deps: HttpDeps): Promise<Response> {
   const ref = await findRun(c, deps);
@@ -102,12 +138,16 @@ export async function getRun(c: HttpContext, deps: HttpDeps): Promise<Response> 
 }
 
 export const turnsQuery = z.strictObject({
-  before: z.coerce.number().int().nonnegative().optional(),
-  limit: z.coerce.number().int().min(1).max(TURNS_PAGE_MAX).default(TURNS_PAGE),
+  before: z.coerce.number().int().nonnegative().optional().meta({
+    description: "The `next` of the page after; left out: the last turns.",
+  }),
+  limit: z.coerce.number().int().min(1).max(TURNS_PAGE_MAX).default(TURNS_PAGE).meta({
+    description: "Turns in a page; fewer where they are long.",
+  }),
 });
 
 export async function runTurns(c: HttpContext, deps: HttpDeps): Promise<Response> {
-  const { before = null, limit } = check(c.req.query(), turnsQuery, "A parameter is wrong", "");
+  const { before = null, limit } = readQuery(c, turnsQuery);
   const read = await deps.useCases.readTurns({ ...(await findRun(c, deps)), before, limit });
   if (read.type === "refused") throw new TorenError(read.error.code, read.error.message);
   return c.json(turnsJson(read.page));
@@ -117,19 +157,21 @@ const flag = z
   .enum(["", "1", "true", "0", "false"])
   .transform((text) => text === "" || text === "1" || text === "true");
 export const eventsQuery = z.strictObject({
-  stream: z.string().min(1).max(100).optional(),
-  after: z.string().default(""),
-  /** Seconds. */
+  stream: z.string().min(1).max(100).optional().meta({
+    description: "Only this stream: `run`, or `task:<taskId>`. Then `after` is a seq.",
+  }),
+  after: z.string().default("").meta({ description: "The `next` of the page before; left out: from the start." }),
   wait: z.coerce
     .number()
     .min(0)
     .max(EVENTS_WAIT_MAX_MS / 1_000)
-    .default(0),
-  full: flag.default(false),
+    .default(0)
+    .meta({ description: "Seconds to wait for an event." }),
+  full: flag.default(false).meta({ description: "Large fields too." }),
 });
 
 export async function runEvents(c: HttpContext, deps: HttpDeps): Promise<Response> {
-  const query = check(c.req.query(), eventsQuery, "A parameter is wrong", "");
+  const query = readQuery(c, eventsQuery);
   const ref = await findRun(c, deps);
   const stream = query.stream ?? null;
   const page = await readPage(

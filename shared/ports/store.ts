@@ -7,6 +7,7 @@ import type { Json } from "../core/json.ts";
 import type { Header } from "../core/task/header.ts";
 import type { Amount, Budget } from "../core/task/ledger.ts";
 import type { Snapshot } from "../core/task/snapshot.ts";
+import type { Attributes } from "../core/terms.ts";
 import type { FreshTask, WavePlan } from "../core/workflow/plan.ts";
 import type { RunMode } from "./agents.ts";
 
@@ -246,6 +247,8 @@ export interface RunRow {
   readonly endedAt: number | null;
   /** Null: it has none. */
   readonly budget: RunBudget | null;
+  /** Labels that it was given when it started. */
+  readonly attributes: Attributes;
 }
 
 /** What a run may use, has used, and has set aside for model calls under way. */
@@ -298,6 +301,25 @@ export interface NewRun {
   readonly budget?: Budget;
   /** W3C traceparent of the run's first span; left out: nobody traces it. */
   readonly traceContext?: string;
+  /** Default: none. */
+  readonly attributes?: Attributes;
+}
+
+/** Which runs a list shows: those that fit all that is given. */
+export interface RunFilter {
+  readonly agents?: readonly string[];
+  readonly statuses?: readonly RunStatus[];
+  readonly process?: string;
+  /** By their creation, milliseconds since 1970: from `since` on, before `until`. */
+  readonly since?: number;
+  readonly until?: number;
+  /** The beginning of an id, or the beginnings of words of the input, all of them. */
+  readonly text?: string;
+  /** All of them, each as it is. */
+  readonly attributes?: Attributes;
+  /** The cursor of the page before. */
+  readonly before?: string;
+  readonly limit: number;
 }
 
 /** Runs: created once, read by people. */
@@ -308,19 +330,14 @@ export interface RunStore {
   ): Promise<{ readonly type: "created" | "existing"; readonly runId: string; readonly same: boolean }>;
   /** The run that was created under this idempotency key, and whether its request was the same; null: none was. */
   existing(
-    request: Pick<NewRun, "agent" | "process" | "input" | "files">,
+    request: Pick<NewRun, "agent" | "process" | "input" | "files" | "attributes">,
     idempotencyKey: string,
   ): Promise<{ readonly runId: string; readonly same: boolean } | null>;
   get(agent: string, runId: string): Promise<RunRow | null>;
   /** The agent that a run belongs to, when only its id is known. */
   agentOf(runId: string): Promise<string | null>;
-  /** Newest first. `before` is the cursor of the page before. */
-  list(filter: {
-    agent?: string;
-    status?: RunStatus;
-    before?: string;
-    limit: number;
-  }): Promise<{ runs: RunOutline[]; next: string | null }>;
+  /** Newest first, as the runs are now. @throws TorenError `request.invalid` for a cursor that no page gave. */
+  list(filter: RunFilter): Promise<{ runs: RunOutline[]; next: string | null }>;
   streams(agent: string, runId: string): Promise<StreamRow[]>;
   /** Events of all streams of a run that concern calls, cuts and the ends of tasks, without responses and results: enough for usage, cost and the receipt. */
   callEvents(agent: string, runId: string): Promise<{ streamId: string; event: RawEvent }[]>;

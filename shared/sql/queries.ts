@@ -247,8 +247,10 @@ ON CONFLICT (key) DO UPDATE SET cool_until = greatest(g.cool_until, clock_timest
 `,
   "create-run": `
 WITH run AS (
-  INSERT INTO :agent.runs (run_id, process, input, generation, code_hash, idempotency_key, request_digest, mode, trace_context)
-  VALUES ($1::uuid, $2::text, $3::jsonb, $4::int, $5::text, $6::text, $7::text, $12::text, $15::text)
+  INSERT INTO :agent.runs (run_id, process, input, generation, code_hash, idempotency_key, request_digest, mode, trace_context, attributes)
+  VALUES ($1::uuid, $2::text, $3::jsonb, $4::int, $5::text, $6::text, $7::text, $12::text, $15::text, $16::jsonb)
+), terms AS (
+  INSERT INTO :agent.run_terms (run_id, terms) VALUES ($1::uuid, array_to_tsvector($17::text[]))
 ), stream AS (
   INSERT INTO :agent.streams (run_id, stream_id, head_seq, generation, wake_at)
   VALUES ($1::uuid, 'run', 1, $4::int, clock_timestamp() + $11::int * interval '1 ms')
@@ -393,13 +395,40 @@ WHERE run_id = $1::uuid AND stream_id > 'run' AND status <> 'ended' ORDER BY str
   "list-run-files": `
 SELECT file_id FROM :agent.run_files WHERE run_id = $1::uuid ORDER BY position
 `,
-  "list-runs": `
-SELECT run_id, process, mode, status, error, generation, to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS place,
-       floor(extract(epoch FROM created_at) * 1000)::float8 AS created_at, floor(extract(epoch FROM ended_at) * 1000)::float8 AS ended_at
+  "list-runs-by-id": `
+SELECT r.run_id, (extract(epoch FROM r.created_at) * 1000000)::float8 AS place
 FROM :agent.runs r
-WHERE ($1::text IS NULL OR status = $1::text)
-  AND ($2::text IS NULL OR (created_at, run_id) < ($2::text::timestamptz, $3::uuid))
-ORDER BY r.created_at DESC, r.run_id DESC LIMIT $4::int
+WHERE r.run_id BETWEEN $8::uuid AND $9::uuid AND ($7::text[] IS NULL OR r.status = ANY ($7::text[])) AND ($1::text IS NULL OR r.process = $1::text)
+  AND ($2::float8 IS NULL OR r.created_at >= to_timestamp($2::float8 / 1000)) AND ($3::float8 IS NULL OR r.created_at < to_timestamp($3::float8 / 1000))
+  AND ($4::float8 IS NULL OR (r.created_at, r.run_id) < (timestamptz 'epoch' + $4::float8 * interval '1 microsecond', $5::uuid))
+  AND ($10::text IS NULL OR EXISTS (SELECT FROM :agent.run_terms t WHERE t.run_id = r.run_id AND t.terms @@ $10::text::tsquery))
+ORDER BY r.created_at DESC, r.run_id DESC LIMIT $6::int
+`,
+  "list-runs-by-status": `
+SELECT p.run_id, p.place FROM unnest($7::text[]) AS want(status), LATERAL (
+  SELECT r.run_id, (extract(epoch FROM r.created_at) * 1000000)::float8 AS place
+  FROM :agent.runs r
+  WHERE r.status = want.status AND ($1::text IS NULL OR r.process = $1::text)
+    AND ($2::float8 IS NULL OR r.created_at >= to_timestamp($2::float8 / 1000)) AND ($3::float8 IS NULL OR r.created_at < to_timestamp($3::float8 / 1000))
+    AND ($4::float8 IS NULL OR (r.created_at, r.run_id) < (timestamptz 'epoch' + $4::float8 * interval '1 microsecond', $5::uuid))
+  ORDER BY r.created_at DESC, r.run_id DESC LIMIT $6::int) p
+ORDER BY p.place DESC, p.run_id DESC LIMIT $6::int
+`,
+  "list-runs-by-terms": `
+SELECT r.run_id, (extract(epoch FROM r.created_at) * 1000000)::float8 AS place
+FROM :agent.run_terms t JOIN :agent.runs r ON r.run_id = t.run_id
+WHERE t.terms @@ $8::text::tsquery AND ($7::text[] IS NULL OR r.status = ANY ($7::text[])) AND ($1::text IS NULL OR r.process = $1::text)
+  AND ($2::float8 IS NULL OR r.created_at >= to_timestamp($2::float8 / 1000)) AND ($3::float8 IS NULL OR r.created_at < to_timestamp($3::float8 / 1000))
+  AND ($4::float8 IS NULL OR (r.created_at, r.run_id) < (timestamptz 'epoch' + $4::float8 * interval '1 microsecond', $5::uuid))
+ORDER BY r.created_at DESC, r.run_id DESC LIMIT $6::int
+`,
+  "list-runs": `
+SELECT r.run_id, (extract(epoch FROM r.created_at) * 1000000)::float8 AS place
+FROM :agent.runs r
+WHERE ($1::text IS NULL OR r.process = $1::text)
+  AND ($2::float8 IS NULL OR r.created_at >= to_timestamp($2::float8 / 1000)) AND ($3::float8 IS NULL OR r.created_at < to_timestamp($3::float8 / 1000))
+  AND ($4::float8 IS NULL OR (r.created_at, r.run_id) < (timestamptz 'epoch' + $4::float8 * interval '1 microsecond', $5::uuid))
+ORDER BY r.created_at DESC, r.run_id DESC LIMIT $6::int
 `,
   "list-streams": `
 SELECT stream_id, status, outcome, wait, floor(extract(epoch FROM wake_at) * 1000)::float8 AS wake_at, attempts, role, wave, head_seq, problem
@@ -672,6 +701,11 @@ FROM unnest($2::text[]) AS t(id)
 JOIN :agent.streams s ON s.run_id = $1::uuid AND s.stream_id = 'task:' || t.id AND s.status = 'ended'
 JOIN :agent.events e ON e.run_id = s.run_id AND e.stream_id = s.stream_id AND e.seq = s.head_seq
 `,
+  "read-outlines": `
+SELECT run_id, process, mode, status, error, generation, attributes,
+       floor(extract(epoch FROM created_at) * 1000)::float8 AS created_at, floor(extract(epoch FROM ended_at) * 1000)::float8 AS ended_at
+FROM :agent.runs WHERE run_id = ANY ($1::uuid[])
+`,
   "read-page-text": `
 SELECT page_text FROM toren_control.files WHERE id = $1::text
 `,
@@ -682,7 +716,7 @@ SELECT s.head_seq, s.lease_epoch, s.inbox_seq,
 FROM :agent.streams s WHERE s.run_id = $1::uuid AND s.stream_id = 'run'
 `,
   "read-run": `
-SELECT r.run_id, r.process, r.mode, r.status, r.input, r.output, r.error, r.generation,
+SELECT r.run_id, r.process, r.mode, r.status, r.input, r.output, r.error, r.generation, r.attributes,
        floor(extract(epoch FROM r.created_at) * 1000)::float8 AS created_at, floor(extract(epoch FROM r.ended_at) * 1000)::float8 AS ended_at,
        b.run_id IS NOT NULL AS capped, b.cap_tokens, b.cap_nano, b.reserved_tokens, b.reserved_nano, b.spent_tokens, b.spent_nano
 FROM :agent.runs r LEFT JOIN :agent.budgets b ON b.run_id = r.run_id WHERE r.run_id = $1::uuid
@@ -1047,6 +1081,20 @@ ALTER TABLE :agent.runs ADD COLUMN trace_context text;
 `,
     "0005_max_parallel": `
 ALTER TABLE :agent.waves ADD COLUMN max_parallel int;
+`,
+    "0006_run_terms": `
+ALTER TABLE :agent.runs ADD COLUMN attributes jsonb;
+CREATE INDEX runs_by_process ON :agent.runs (process, created_at, run_id);
+CREATE TABLE :agent.run_terms (
+  run_id uuid PRIMARY KEY,
+  terms tsvector NOT NULL
+) WITH (autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.02);
+INSERT INTO :agent.run_terms (run_id, terms)
+SELECT r.run_id, array_to_tsvector(coalesce(w.words, '{}'))
+FROM :agent.runs r, LATERAL (
+  SELECT array_agg(DISTINCT left(lower(m[1]), 64)) AS words FROM regexp_matches(left(r.input::text, 16000), '[[:alnum:]]+', 'g') AS m
+) w;
+CREATE INDEX run_terms_terms ON :agent.run_terms USING gin (terms) WITH (fastupdate = off);
 `,
   },
 } as const;

@@ -96,6 +96,49 @@ describe("reading and steering a run", () => {
     },
   );
 
+  test("filters: lists come repeated or with commas, times in RFC 3339, labels by their keys", async () => {
+    const filters: unknown[] = [];
+    const list = async (filter: unknown) => {
+      filters.push(filter);
+      return { runs: [], next: null };
+    };
+    const { ask } = fakeApp({ store: { list } });
+    const query =
+      "agent=echo&agent=crew&status=failed,running&process=p&since=1970-01-01T01:00:00%2B01:00&text=A-1&attributes.k=v&attributes.l.m=w";
+    expect((await ask(`/runs?${query}`)).status).toBe(200);
+    expect(filters).toEqual([
+      {
+        agents: ["echo", "crew"],
+        statuses: ["failed", "running"],
+        process: "p",
+        since: 0,
+        text: "A-1",
+        attributes: { k: "v", "l.m": "w" },
+        limit: 50,
+      },
+    ]);
+  });
+
+  test.each([
+    "status=failed,",
+    "since=yesterday",
+    "since=2026-13-01T00:00:00Z",
+    "until=2026-11-30",
+    "text=",
+    `text=${"x".repeat(201)}`,
+    "process=a&process=b",
+    "attributes=v",
+    "attributes.=v",
+    "attributes.1=v",
+    "attributes.k=",
+    "attributes.k=%00",
+    "attributes.k=a&attributes.k=b",
+    "cursor=",
+  ])("GET /runs?%s is refused", async (query) => {
+    const response = await fakeApp().ask(`/runs?${query}`);
+    expect([response.status, (await problem(response)).code]).toEqual([400, "request.invalid"]);
+  });
+
   test("a list holds no inputs and outputs, and times in RFC 3339", async () => {
     const row = {
       agent: "echo",
@@ -107,6 +150,7 @@ describe("reading and steering a run", () => {
       output: "secret",
       error: null,
       generation: 1,
+      attributes: { customer: "<b>acme</b>" },
       createdAt: 0,
       endedAt: 1_000,
     };
@@ -119,7 +163,7 @@ describe("reading and steering a run", () => {
     const text = await response.text();
     expect(text).not.toContain("secret");
     expect(JSON.parse(text)).toMatchObject({ runs: [{ runId: RUN, endedAt: "1970-01-01T00:00:01.000Z" }], next: "c" });
-    expect(filters).toEqual([{ agent: "echo", status: "completed", before: "b", limit: 3 }]);
+    expect(filters).toEqual([{ agents: ["echo"], statuses: ["completed"], before: "b", limit: 3 }]);
   });
 });
 

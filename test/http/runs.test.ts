@@ -38,6 +38,35 @@ describe("starting a run", () => {
     expect((await post("/runs", raw(`${"[".repeat(400_000)}${"]".repeat(400_000)}`))).status).toBe(400);
   });
 
+  test("labels come through, within their bounds", async () => {
+    const seen: unknown[] = [];
+    const { post } = fakeApp({
+      useCases: {
+        startRun: async ({ attributes }) => {
+          seen.push(attributes);
+          return { type: "started", runId: RUN };
+        },
+      },
+    });
+    const start = async (attributes: unknown) => (await post("/runs", { agent: "echo", input: 1, attributes })).status;
+    expect(await start({ customer: "<b>O'Hara</b>" })).toBe(201);
+    expect(await start(undefined)).toBe(201);
+    expect(seen).toEqual([{ customer: "<b>O'Hara</b>" }, {}]);
+    const many = Object.fromEntries(Array.from({ length: 21 }, (_, i) => [`k${i}`, "v"]));
+    for (const wrong of [
+      { "": "x" },
+      { "1": "x" },
+      { a: 1 },
+      { a: "" },
+      { a: "\n" },
+      { a: "\ud800" },
+      { a: "x".repeat(201) },
+      many,
+      [],
+    ])
+      expect([wrong, await start(wrong)]).toEqual([wrong, 400]);
+  });
+
   test("the same idempotency key: 200 with the run of then", async () => {
     const keys: unknown[] = [];
     const { post } = fakeApp({

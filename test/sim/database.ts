@@ -4,6 +4,7 @@
 import type { Json } from "../../shared/core/json.ts";
 import type { Amount } from "../../shared/core/task/ledger.ts";
 import type { Snapshot } from "../../shared/core/task/snapshot.ts";
+import type { Attributes } from "../../shared/core/terms.ts";
 import type { RunMode } from "../../shared/ports/agents.ts";
 import type { RunBudget, RunStatus, StreamRow, Wait } from "../../shared/ports/store.ts";
 import type { Random } from "./random.ts";
@@ -82,6 +83,7 @@ export interface RunRecord extends Row {
   readonly endedAt: number | null;
   readonly budget: RunBudget | null;
   readonly traceContext: string | null;
+  readonly attributes: Attributes;
 }
 /** Everything of one run. */
 export interface Run {

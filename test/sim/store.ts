@@ -5,8 +5,10 @@ import { TorenError } from "../../shared/core/errors.ts";
 import type { TaskOutcome } from "../../shared/core/events.ts";
 import type { Json } from "../../shared/core/json.ts";
 import { isCapped, NO_BUDGET, NOTHING } from "../../shared/core/task/ledger.ts";
+import { termsOf, wordsOf } from "../../shared/core/terms.ts";
 import type {
   NewRun,
+  RunFilter,
   RunOutline,
   RunRow,
   RunStore,
@@ -172,14 +174,15 @@ function createRuns(connection: Connection): RunStore {
     },
     get: (_, runId) => ask(connection, "run", (tx) => rowOf(tx.db.run(runId)?.record)),
     agentOf: (runId) => ask(connection, "agent", (tx) => tx.db.run(runId)?.record.agent ?? null),
-    list: async ({ agent, status, before, limit }) => {
+    list: async (filter) => {
+      const { before, limit } = filter;
       if (before !== undefined && !/^\d+\.[0-9a-f-]{36}$/.test(before))
         throw new TorenError("request.invalid", "The cursor isn't one that a page of runs gave.");
       return await ask(connection, "list", (tx) => {
-        const all = [...tx.db.runs.values()]
+        const wanted = [...tx.db.runs.values()]
           .map((r) => r.record)
-          .filter((r) => agent === undefined || r.agent === agent);
-        const wanted = all.filter((r) => status === undefined || statusOf(r) === status).sort(newestFirst);
+          .filter((r) => fits(r, filter))
+          .sort(newestFirst);
         const rest = before === undefined ? wanted : wanted.filter((r) => placeOf(r) < before);
         const shown = rest.slice(0, limit);
         const last = shown.at(-1);
@@ -209,6 +212,24 @@ function createRuns(connection: Connection): RunStore {
   };
 }
 
+function fits(
+  r: RunRecord,
+  { agents, statuses, process, since, until, text = "", attributes = {} }: RunFilter,
+): boolean {
+  const own = termsOf(r.input, r.attributes);
+  const words = wordsOf(text);
+  const found = words.length > 0 && words.every((word) => own.some((term) => term.startsWith(word)));
+  return (
+    (agents?.includes(r.agent) ?? true) &&
+    (statuses?.includes(statusOf(r)) ?? true) &&
+    (process ?? r.process) === r.process &&
+    r.createdAt >= (since ?? 0) &&
+    r.createdAt < (until ?? Infinity) &&
+    (text === "" || found || (text.length >= 4 && r.runId.startsWith(text))) &&
+    Object.entries(attributes).every(([key, value]) => r.attributes[key] === value)
+  );
+}
+
 /** Compared as text, so all of one length. */
 const placeOf = (r: RunRecord): string => `${String(r.createdAt).padStart(16, "0")}.${r.runId}`;
 const newestFirst = (a: RunRecord, b: RunRecord): number => (placeOf(a) > placeOf(b) ? -1 : 1);
@@ -225,8 +246,8 @@ function rowOf(record: RunRecord | undefined): RunRow | null {
 }
 
 function outlineOf(record: RunRecord): RunOutline {
-  const { agent, runId, process, mode, error, generation, createdAt, endedAt } = record;
-  return { agent, runId, process, mode, status: statusOf(record), error, generation, createdAt, endedAt };
+  const { agent, runId, process, mode, error, generation, attributes, createdAt, endedAt } = record;
+  return { agent, runId, process, mode, status: statusOf(record), error, generation, attributes, createdAt, endedAt };
 }
 
 const streamRow = (s: Stream): StreamRow => {
@@ -234,8 +255,13 @@ const streamRow = (s: Stream): StreamRow => {
   return { streamId, status, outcome, wait, wakeAt, attempts, role, wave, headSeq, problem };
 };
 
-const requestOf = ({ process, input, files }: Pick<NewRun, "process" | "input" | "files">): string =>
-  digestOf({ process, input, files });
+const requestOf = (request: Pick<NewRun, "process" | "input" | "files" | "attributes">): string =>
+  digestOf({
+    process: request.process,
+    input: request.input,
+    files: request.files,
+    attributes: request.attributes ?? {},
+  });
 
 async function create(connection: Connection, run: NewRun): ReturnType<RunStore["create"]> {
   const { runId, idempotencyKey } = run;
@@ -279,6 +305,7 @@ async function createStatement(tx: Transaction, run: NewRun, request: string): P
       createdAt: now,
       budget: isCapped(budget) ? { ...budget, spent: NOTHING, reserved: NOTHING } : null,
       traceContext: run.traceContext ?? null,
+      attributes: run.attributes ?? {},
     };
     tx.db.runs.set(runId, {
       record: { ...own, ...state, born },

@@ -1,4 +1,4 @@
-// Runs: created once, then read by people. A list over several agents is merged from one page of each.
+// Runs: created once, then read by people.
 
 import type { Pool } from "pg";
 import { nanoUsd } from "../../core/cost.ts";
@@ -8,24 +8,16 @@ import type { RawEvent } from "../../core/events.ts";
 import { fromStored, type Json } from "../../core/json.ts";
 import { GRACE_MS, READ_PAGE_ROWS } from "../../core/limits.ts";
 import { budgetOf } from "../../core/task/ledger.ts";
-import type { NewRun, RunBudget, RunOutline, RunRow, RunStatus, RunStore, StreamRow, Wait } from "../../ports/store.ts";
+import { NO_ATTRIBUTES, termsOf } from "../../core/terms.ts";
+import type { NewRun, RunBudget, RunRow, RunStore, StreamRow, Wait } from "../../ports/store.ts";
 import { codeOf } from "../database/failures.ts";
 import { restoreAll, writeBlobs } from "./blobs.ts";
+import { createList, type OutlineRow, outline } from "./list-runs.ts";
 import { explained, repeatable, type Statements, wasDoubtful } from "./statements.ts";
 import { storedObject, storedValue } from "./values.ts";
 
 const UNIQUE_VIOLATION = "23505";
 
-interface OutlineRow {
-  readonly run_id: string;
-  readonly process: string;
-  readonly mode: RunRow["mode"];
-  readonly status: RunStatus;
-  readonly error: Json | null;
-  readonly generation: number;
-  readonly created_at: number;
-  readonly ended_at: number | null;
-}
 interface Row extends OutlineRow {
   readonly input: Json;
   readonly output: Json | null;
@@ -37,13 +29,8 @@ interface Row extends OutlineRow {
   readonly spent_tokens: number;
   readonly spent_nano: number;
 }
-interface ListedRow extends OutlineRow {
-  readonly place: string;
-}
 
 export function createRuns(pool: Pool, statements: Statements): RunStore {
-  const agents = async (): Promise<string[]> =>
-    (await statements.ask<{ agent: string }>("list-agents", null, [])).map((row) => row.agent);
   return {
     create: (run) => create(pool, statements, run),
     existing: async (request, idempotencyKey) => {
@@ -55,26 +42,7 @@ export function createRuns(pool: Pool, statements: Statements): RunStore {
       return row === undefined ? null : await runRow(statements, agent, row);
     },
     agentOf: async (runId) => (await statements.ask<{ agent: string }>("find-agent", null, [runId]))[0]?.agent ?? null,
-    list: async ({ agent, status, before, limit }) => {
-      const cursor = before === undefined ? null : decodeCursor(before);
-      const values = [status ?? null, cursor?.place ?? null, cursor?.runId ?? null, limit + 1];
-      const pages = await Promise.all(
-        // An agent that nobody ever deployed here has no schema to ask.
-        (await agents())
-          .filter((name) => agent === undefined || name === agent)
-          .map(async (name) => {
-            const rows = await statements.ask<ListedRow>("list-runs", name, values);
-            return rows.map((row) => ({ agent: name, row }));
-          }),
-      );
-      const merged = pages.flat().sort((a, b) => newestFirst(a.row, b.row));
-      const shown = merged.slice(0, limit);
-      const last = shown.at(-1)?.row;
-      return {
-        runs: await Promise.all(shown.map(({ agent: name, row }) => outline(statements, name, row))),
-        next: merged.length > limit && last !== undefined ? encodeCursor(last) : null,
-      };
-    },
+    list: createList(statements),
     streams: async (agent, runId) => (await statements.ask<StreamsRow>("list-streams", agent, [runId])).map(streamRow),
     callEvents: (agent, runId) => callEvents(statements, agent, runId),
     files: async (agent, runId) =>
@@ -84,7 +52,7 @@ export function createRuns(pool: Pool, statements: Statements): RunStore {
 
 /** A second run under a key, and a repetition after a lost acknowledgement, both meet the first one's row. */
 async function create(pool: Pool, statements: Statements, run: NewRun): ReturnType<RunStore["create"]> {
-  const { agent, runId, process, idempotencyKey } = run;
+  const { agent, runId, process, idempotencyKey, attributes = NO_ATTRIBUTES } = run;
   const request = requestDigest(run);
   const input = storedValue("The run's input", run.input);
   const event = storedObject("The event RunCreated", { process, input: run.input });
@@ -102,6 +70,8 @@ async function create(pool: Pool, statements: Statements, run: NewRun): ReturnTy
     run.budget?.totalTokens ?? null,
     run.budget?.maxCostUsd == null ? null : nanoUsd(run.budget.maxCostUsd),
     run.traceContext ?? null,
+    Object.keys(attributes).length === 0 ? null : attributes,
+    termsOf(run.input, attributes),
   ];
   let doubtful: boolean;
   try {
@@ -118,8 +88,9 @@ async function create(pool: Pool, statements: Statements, run: NewRun): ReturnTy
 }
 
 /** What makes two requests the same. */
-const requestDigest = ({ process, input, files }: Pick<NewRun, "process" | "input" | "files">): string =>
-  digestOf({ process, input, files });
+const requestDigest = ({ process, input, files, attributes = NO_ATTRIBUTES }: Requested): string =>
+  digestOf({ process, input, files, ...(Object.keys(attributes).length === 0 ? {} : { attributes }) });
+type Requested = Pick<NewRun, "process" | "input" | "files" | "attributes">;
 
 async function foundRun(
   statements: Statements,
@@ -148,21 +119,6 @@ const runBudget = (row: Row): RunBudget => ({
   spent: { tokens: row.spent_tokens, nanoUsd: row.spent_nano },
   reserved: { tokens: row.reserved_tokens, nanoUsd: row.reserved_nano },
 });
-
-async function outline(statements: Statements, agent: string, row: OutlineRow): Promise<RunOutline> {
-  const [error] = await restoreAll(statements, agent, [{ runId: row.run_id, value: row.error }]);
-  return {
-    agent,
-    runId: row.run_id,
-    process: row.process,
-    mode: row.mode,
-    status: row.status,
-    error: (error ?? null) as RunRow["error"],
-    generation: row.generation,
-    createdAt: row.created_at,
-    endedAt: row.ended_at,
-  };
-}
 
 interface StreamsRow {
   readonly stream_id: string;
@@ -213,19 +169,4 @@ async function callEvents(statements: Statements, agent: string, runId: string):
     stream = last.stream_id;
     seq = last.seq;
   }
-}
-
-/** Places sort as text. */
-const newestFirst = (a: ListedRow, b: ListedRow): number => {
-  const [x, y] = [a.place + a.run_id, b.place + b.run_id];
-  return x > y ? -1 : x < y ? 1 : 0;
-};
-
-const encodeCursor = (row: ListedRow): string => `${row.place}.${row.run_id}`;
-const CURSOR = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z)\.([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
-function decodeCursor(cursor: string): { place: string; runId: string } {
-  const [, place, runId] = CURSOR.exec(cursor) ?? [];
-  if (place === undefined || runId === undefined || Number.isNaN(Date.parse(place)))
-    throw new TorenError("request.invalid", "The cursor isn't one that a page of runs gave.");
-  return { place, runId };
 }

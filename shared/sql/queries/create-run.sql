@@ -5,9 +5,12 @@
 -- $1 run uuid  $2 process  $3 input jsonb  $4 generation int  $5 code hash  $6 idempotency key (or null)  $7 request digest
 -- $8 RunCreated's payload jsonb  $9 file ids text[]  $10 agent  $11 grace ms int  $12 mode
 -- $13 cap tokens bigint, $14 cap nano dollars bigint (both null: no budget)  $15 trace context (or null)
+-- $16 attributes jsonb (null: none)  $17 what it is found by text[]
 WITH run AS (
-  INSERT INTO :agent.runs (run_id, process, input, generation, code_hash, idempotency_key, request_digest, mode, trace_context)
-  VALUES ($1::uuid, $2::text, $3::jsonb, $4::int, $5::text, $6::text, $7::text, $12::text, $15::text)
+  INSERT INTO :agent.runs (run_id, process, input, generation, code_hash, idempotency_key, request_digest, mode, trace_context, attributes)
+  VALUES ($1::uuid, $2::text, $3::jsonb, $4::int, $5::text, $6::text, $7::text, $12::text, $15::text, $16::jsonb)
+), terms AS (
+  INSERT INTO :agent.run_terms (run_id, terms) VALUES ($1::uuid, array_to_tsvector($17::text[]))
 ), stream AS (
   INSERT INTO :agent.streams (run_id, stream_id, head_seq, generation, wake_at)
   VALUES ($1::uuid, 'run', 1, $4::int, clock_timestamp() + $11::int * interval '1 ms')

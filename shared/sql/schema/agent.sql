@@ -23,11 +23,21 @@ CREATE TABLE :agent.runs (
     WHEN waiting_approval > 0 THEN 'waitingApproval' WHEN waiting_input > 0 THEN 'awaitingInput' ELSE phase END) STORED,
   created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   ended_at timestamptz,
-  trace_context text                                -- W3C traceparent of the run's first span: all others are in its trace; null: nobody traced it
+  trace_context text,                               -- W3C traceparent of the run's first span: all others are in its trace; null: nobody traced it
+  attributes jsonb                                  -- labels that its starter gave it, key to text; null: none
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
 CREATE UNIQUE INDEX runs_idempotency_key ON :agent.runs (idempotency_key) WHERE idempotency_key IS NOT NULL;
 CREATE INDEX runs_newest ON :agent.runs (created_at, run_id);
 CREATE INDEX runs_by_status ON :agent.runs (status, created_at, run_id);
+CREATE INDEX runs_by_process ON :agent.runs (process, created_at, run_id);
+
+-- What a run is found by: the words of its input, and its attributes as '@key=value' (core/terms.ts makes both). A table of its own: runs rows change
+-- with their status, and each change would be one in this index. Without fastupdate, so that no start of a run pays for those before it. Insert-only.
+CREATE TABLE :agent.run_terms (
+  run_id uuid PRIMARY KEY,
+  terms tsvector NOT NULL
+) WITH (autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.02);
+CREATE INDEX run_terms_terms ON :agent.run_terms USING gin (terms) WITH (fastupdate = off);
 
 -- One row a stream: its writer, how far its log and its inbox reach, what it waits for. stream_id is COLLATE "C": 'run' < 'task:…' everywhere, so a run's
 -- own row is always locked before its tasks' rows. lease_until is not indexed: every append renews it as a heap-only update. wake_at only says when the

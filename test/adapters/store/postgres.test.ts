@@ -54,9 +54,9 @@ describe("on Postgres alone", () => {
     expect(seen).toEqual(ids);
   });
 
-  test("a cursor that names no time is refused", async () => {
-    const before = `2026-99-30T02:29:39.656638Z.${uuid()}`;
-    await expect(b.store.runs.list({ limit: 1, before })).rejects.toMatchObject({ code: "request.invalid" });
+  test("a cursor that no page gave is refused", async () => {
+    for (const before of [`r1.zzzzzzzzzzz.${uuid()}`, `r2.1.${uuid()}`, `r1.1.${uuid()}x`, "r1.1", ""])
+      await expect(b.store.runs.list({ limit: 1, before })).rejects.toMatchObject({ code: "request.invalid" });
   });
 
   test("I10: the audit wakes parked streams that were forgotten, and no others", async () => {

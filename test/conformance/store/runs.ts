@@ -1,5 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
-import { type Bench, completed, event, SHORT_LEASE_MS, uuid, wave } from "./bench.ts";
+import type { RunFilter } from "../../../shared/ports/store.ts";
+import { type Bench, completed, event, failed, SHORT_LEASE_MS, uuid, wave } from "./bench.ts";
 
 export function runSuite(get: () => Bench): void {
   describe("runs", () => {
@@ -19,6 +20,7 @@ export function runSuite(get: () => Bench): void {
         createdAt: expect.any(Number),
         endedAt: null,
         budget: null,
+        attributes: {},
       });
       const [created] = await b.store.streams.read(b.stream(runId), 0);
       expect(created).toMatchObject({ seq: 1, type: "RunCreated", payload: { process: "other", input: { a: [1] } } });
@@ -94,7 +96,7 @@ export function runSuite(get: () => Bench): void {
       let before: string | undefined;
       for (let page = 0; page < 3; page++) {
         const { runs, next } = await b.store.runs.list({
-          ...(page % 2 ? { agent: b.agent } : {}),
+          ...(page % 2 ? { agents: [b.agent] } : {}),
           limit: 3,
           ...(before === undefined ? {} : { before }),
         });
@@ -103,11 +105,79 @@ export function runSuite(get: () => Bench): void {
       }
       expect(seen.slice(0, 7)).toEqual(ids);
       expect(new Set(seen).size).toBe(seen.length);
-      const { runs } = await b.store.runs.list({ agent: b.agent, status: "completed", limit: 1 });
+      const { runs } = await b.store.runs.list({ agents: [b.agent], statuses: ["completed"], limit: 1 });
       expect(runs.map((r) => r.runId)).toEqual([done]);
       expect(Object.keys(runs[0] ?? {})).not.toContain("input");
       expect(Object.keys(runs[0] ?? {})).not.toContain("output");
       await expect(b.store.runs.list({ limit: 3, before: "'; --" })).rejects.toMatchObject({ code: "request.invalid" });
+    });
+
+    test("lists are of what fits all that is asked: agents, statuses, process, time, words, attributes, an id's beginning", async () => {
+      const b = get();
+      const eu = { region: "eu", customer: "O'Hara \\ 'x' & !" };
+      const other = await b.run({
+        process: "search",
+        input: { order: "A-1002", note: "Ärger in 東京" },
+        attributes: eu,
+      });
+      const main = await b.run({ process: "search", input: ["refund A-1002"], attributes: { region: "us" } });
+      await (await b.take(b.stream(main))).write([event("RunFailed")], failed);
+      const listed = async (filter: Partial<RunFilter>): Promise<string[]> => {
+        const { runs } = await b.store.runs.list({ process: "search", limit: 10, ...filter });
+        return runs.map((run) => run.runId);
+      };
+      expect(await listed({})).toEqual([main, other]);
+      expect(await listed({ agents: ["nobody"] })).toEqual([]);
+      expect(await listed({ agents: ["nobody", b.agent], statuses: ["failed", "running"] })).toEqual([main]);
+      expect(await listed({ statuses: ["failed", "created"] })).toEqual([main, other]);
+      expect(await listed({ process: "nothing" })).toEqual([]);
+      for (const text of ["1002", "a-10", "A-1002", "100 a"]) expect(await listed({ text })).toEqual([main, other]);
+      for (const text of ["ärger", "京", "東京", "order is", "note"]) {
+        expect([text, await listed({ text })]).toEqual([text, text.includes("o") ? [] : [other]]);
+      }
+      expect(await listed({ text: "refund", statuses: ["created"] })).toEqual([]);
+      expect(await listed({ text: "??" })).toEqual([]);
+      expect(await listed({ attributes: { region: "eu" } })).toEqual([other]);
+      expect(await listed({ attributes: eu, text: "ärger" })).toEqual([other]);
+      expect(await listed({ attributes: { ...eu, region: "us" } })).toEqual([]);
+      expect(await listed({ attributes: { region: "e" } })).toEqual([]);
+      expect(await listed({ text: main.slice(0, 13) })).toEqual([main]);
+      expect(await listed({ text: main, statuses: ["completed"] })).toEqual([]);
+      expect(await listed({ text: other, attributes: { region: "us" } })).toEqual([]);
+      const { createdAt } = await b.row(other);
+      expect(await listed({ since: createdAt - 60_000, until: createdAt + 60_000 })).toEqual([main, other]);
+      expect(await listed({ until: createdAt - 60_000 })).toEqual([]);
+      expect(await listed({ since: createdAt + 60_000 })).toEqual([]);
+      expect((await b.row(other)).attributes).toEqual(eu);
+    });
+
+    test("pages of a filtered list follow each other without a gap", async () => {
+      const b = get();
+      const ids: string[] = [];
+      for (let i = 0; i < 5; i++) ids.unshift(await b.run({ input: "pagination words", attributes: { page: "yes" } }));
+      const texts = [{ text: "pagina" }, { attributes: { page: "yes" } }, { statuses: ["created", "failed"] as const }];
+      for (const filter of texts) {
+        const seen: string[] = [];
+        for (let before: string | undefined; ; ) {
+          const more = before === undefined ? {} : { before };
+          const page = await b.store.runs.list({ ...filter, limit: 2, ...more });
+          seen.push(...page.runs.map((run) => run.runId));
+          before = page.next ?? undefined;
+          if (before === undefined || seen.length >= 5) break;
+        }
+        expect(seen.slice(0, 5)).toEqual(ids);
+      }
+    });
+
+    test("labels are part of what makes a request the same", async () => {
+      const b = get();
+      const request = { agent: b.agent, process: "main", input: 1, files: [], attributes: { a: "1" } };
+      await b.run({ ...request, idempotencyKey: "labelled" });
+      expect(await b.store.runs.existing(request, "labelled")).toMatchObject({ same: true });
+      expect(await b.store.runs.existing({ ...request, attributes: { a: "2" } }, "labelled")).toMatchObject({
+        same: false,
+      });
+      expect(await b.store.runs.existing({ ...request, attributes: {} }, "labelled")).toMatchObject({ same: false });
     });
 
     test("a price is of the answers that stand; one without a cost makes it unknown, never zero", async () => {

@@ -25,6 +25,7 @@ function ending(answer = ANSWER, given: { run?: Partial<RunJson>; over?: Partial
     status: "completed",
     error: null,
     generation: 1,
+    attributes: {},
     createdAt: "2026-01-01T00:00:00.000Z",
     endedAt: "2026-01-01T00:00:20.000Z",
     input: "How?",

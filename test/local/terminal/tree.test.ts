@@ -28,6 +28,7 @@ const run = (waves: RunJson["waves"], more: Partial<RunJson> = {}): RunJson => (
   process: "main",
   mode: "task",
   status: "running",
+  attributes: {},
   error: null,
   generation: 1,
   createdAt: "2026-01-01T00:00:00.000Z",

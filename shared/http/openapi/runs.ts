@@ -1,0 +1,91 @@
+// Runs, and what people tell them.
+import { cancellation, eventsQuery, listQuery, newRun, turnsQuery } from "../runs.ts";
+import { approval, message, resumption } from "../speak.ts";
+import {
+  idempotencyKey,
+  json,
+  list,
+  nullable,
+  object,
+  query,
+  ref,
+  responses,
+  runId,
+  takes,
+  text,
+  told,
+} from "./parts.ts";
+
+const started = object({ runId: text, agent: text });
+
+export const runPaths = {
+  "/runs": {
+    post: {
+      summary: "Starts a run.",
+      parameters: [idempotencyKey("The same request again under this key answers with the run of then.")],
+      requestBody: takes(newRun),
+      responses: responses({
+        "201": json(started, "Started; Location is the run."),
+        "200": json(started, "The run that this key started before."),
+      }),
+    },
+    get: {
+      summary: "Runs, newest first: those that fit all that is given.",
+      parameters: query(listQuery, ["attributes"]),
+      responses: responses({ "200": json(object({ runs: list(ref("RunSummary")), next: nullable(text) }), "A page.") }),
+    },
+  },
+  "/runs/{runId}": {
+    get: {
+      summary: "A run: its tree of waves and tasks, usage, cost and receipt.",
+      parameters: [runId],
+      responses: responses({ "200": json(ref("Run"), "The run.") }),
+    },
+  },
+  "/runs/{runId}/events": {
+    get: {
+      summary: "The run's event log, a page at a time; waits for what comes next if asked to.",
+      parameters: [runId, ...query(eventsQuery)],
+      responses: responses({ "200": json(ref("EventsPage"), "A page.") }),
+    },
+  },
+  "/runs/{runId}/turns": {
+    get: {
+      summary: "What was said in a session, a page at a time from its end.",
+      parameters: [runId, ...query(turnsQuery)],
+      responses: responses({ "200": json(ref("TurnsPage"), "A page.") }),
+    },
+  },
+  "/runs/{runId}/approvals": {
+    post: {
+      summary: "Allows a call that waits for a person, or denies it. The first decision holds.",
+      parameters: [runId],
+      requestBody: takes(approval),
+      responses: responses({ "202": json(told, "It is decided.") }),
+    },
+  },
+  "/runs/{runId}/messages": {
+    post: {
+      summary: "Says something in a session, or closes it.",
+      parameters: [runId, idempotencyKey("Under the same key nothing is said twice.")],
+      requestBody: takes(message),
+      responses: responses({ "202": json(told, "It is recorded; the answer comes in the run's `turns`.") }),
+    },
+  },
+  "/runs/{runId}/cancel": {
+    post: {
+      summary: "Asks a run to stop. Idempotent while it lives.",
+      parameters: [runId],
+      requestBody: takes(cancellation, { optional: true }),
+      responses: responses({ "202": json(told, "It has been told.") }),
+    },
+  },
+  "/runs/{runId}/resume": {
+    post: {
+      summary: "Decides about a cut that waits; without a decision, nudges a run that should be going on.",
+      parameters: [runId],
+      requestBody: takes(resumption, { optional: true }),
+      responses: responses({ "202": json(told, "It is decided, or has been nudged.") }),
+    },
+  },
+};
