@@ -95,8 +95,17 @@ export const taskEvent = z.discriminatedUnion("type", [
   }),
   /** The provider has named a call that can be fetched later: a worker that takes over fetches it, and doesn't send it again. */
   z.strictObject({ type: z.literal("LlmCallAccepted"), stepId: z.string(), ref: z.string().min(1) }),
-  /** `retryAt`: the task parks until then and asks again (milliseconds since 1970, by the database's clock). */
-  z.strictObject({ type: z.literal("LlmCallFailed"), stepId: z.string(), error, retryAt: z.int().optional() }),
+  /**
+   * `retryAt`: the task parks until then and asks again (milliseconds since 1970, by the database's clock). `goesOn`: the provider couldn't be asked for an
+   * answer that it still makes, or keeps: the call is not over, and the next try fetches it.
+   */
+  z.strictObject({
+    type: z.literal("LlmCallFailed"),
+    stepId: z.string(),
+    error,
+    retryAt: z.int().optional(),
+    goesOn: z.literal(true).optional(),
+  }),
   /** A second one for a call, under the same key: its worker had died, and somebody decided that it begins again. */
   z.strictObject({
     type: z.literal("ToolCallStarted"),

@@ -75,7 +75,7 @@ export function accountsOf(events: readonly RawEvent[]): Accounts {
     if (type === "LlmCallStarted") {
       if (asked !== null) accounts = addAccounts(accounts, count({ unanswered: 1 })); // the one before never ended
       asked = { stepId: String(payload.stepId), digest: String(payload.requestDigest) };
-    } else if (type === "LlmCallFailed" || (TERMINAL.has(type) && asked !== null)) {
+    } else if ((type === "LlmCallFailed" && payload.goesOn !== true) || (TERMINAL.has(type) && asked !== null)) {
       asked = null; // a task that ends with a question open was cancelled, or died too often
       accounts = addAccounts(accounts, count({ unanswered: 1 }));
     } else if (type === "LlmCallCompleted" && asked !== null) {

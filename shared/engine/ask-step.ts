@@ -1,6 +1,5 @@
 // Asking the model, for a task's next step or for a summary of its conversation. Answers null to go on with the loop.
 import { costOf, usdOf } from "../core/cost.ts";
-import type { ErrorInfo } from "../core/errors.ts";
 import type { TaskEvent } from "../core/events.ts";
 import { BUDGET_WAIT_MS, MODEL_FAILURES_MAX, MODEL_TRIES, MODEL_WAIT_IN_PROCESS_MS } from "../core/limits.ts";
 import { type ModelResponse, totalTokens } from "../core/messages.ts";
@@ -9,7 +8,7 @@ import { isCapped, NOTHING, overBudget } from "../core/task/ledger.ts";
 import type { Ask } from "../core/task/loop.ts";
 import { pressure } from "../core/task/pressure.ts";
 import type { Gate } from "../ports/flow.ts";
-import type { AskContext } from "../ports/model.ts";
+import type { AskContext, ModelFailure } from "../ports/model.ts";
 import type { Purse } from "../ports/store.ts";
 import type { Worked } from "./deps.ts";
 import { coolModel, enterGates, leaveGates, modelGate } from "./gates.ts";
@@ -46,21 +45,22 @@ export async function askStep(work: TaskWork, ask: Ask): Promise<Worked | null> 
     await leaveGates(deps, stream, gates, { [gate.key]: used });
     if (asked.type === "interrupted") return null;
     if (asked.type === "answered") return answered(work, ask, asked.response);
-    const { error, retryable } = asked.failure;
-    if (error.code === "context_exceeded") return failed(work, ask, error); // the loop makes room, or ends the task if there is none to make
+    const { failure } = asked;
+    const { error, retryable } = failure;
+    if (error.code === "context_exceeded") return failed(work, ask, failure); // the loop makes room, or ends the task if there is none to make
     if (!retryable || state.failures + 1 >= MODEL_FAILURES_MAX) {
-      failed(work, ask, error);
+      failed(work, ask, failure);
       return await work.fail(error);
     }
-    const waitMs = backoffMs(asked.failure, state.failures + 1, deps.random());
-    if (asked.failure.throttled) await coolModel(deps, ask.request.model, waitMs);
+    const waitMs = backoffMs(failure, state.failures + 1, deps.random());
+    if (failure.throttled) await coolModel(deps, ask.request.model, waitMs);
     if (tries >= MODEL_TRIES || waitMs > MODEL_WAIT_IN_PROCESS_MS) {
       const now = await deps.store.streams.now();
       const retryAt = Math.ceil(now + waitMs);
-      failed(work, ask, error, retryAt);
+      failed(work, ask, failure, retryAt);
       return await parkStream(work, "retry", { at: retryAt, now }); // an outage costs no compute
     }
-    failed(work, ask, error);
+    failed(work, ask, failure);
     const wait = linkedTo(work.interrupt, work.at.stop); // a worker that stops doesn't sleep on
     await deps.sleep(waitMs, wait.signal);
     wait.abort();
@@ -131,9 +131,16 @@ function answered(work: TaskWork, ask: Ask, response: ModelResponse): null {
   return null;
 }
 
-/** A failed call gives back what was reserved for it. */
-function failed(work: TaskWork, ask: Ask, error: ErrorInfo, retryAt?: number): null {
-  work.record({ type: "LlmCallFailed", stepId: ask.stepId, error, ...(retryAt === undefined ? {} : { retryAt }) });
-  if (isCapped(work.spec.budget)) work.writer.pay({ hold: NOTHING, spend: NOTHING, keep: false });
+/** A failed call gives back what was reserved for it; one that goes on at its provider still costs it. */
+function failed(work: TaskWork, ask: Ask, failure: ModelFailure, retryAt?: number): null {
+  const goesOn = failure.goesOn === true && work.state.accepted !== null; // else nobody could fetch it
+  work.record({
+    type: "LlmCallFailed",
+    stepId: ask.stepId,
+    error: failure.error,
+    ...(retryAt === undefined ? {} : { retryAt }),
+    ...(goesOn ? { goesOn } : {}),
+  });
+  if (isCapped(work.spec.budget) && !goesOn) work.writer.pay({ hold: NOTHING, spend: NOTHING, keep: false });
   return null;
 }

@@ -41,12 +41,20 @@ async function askOnce(
   interrupt: AbortSignal,
   context: AskContext,
 ): Promise<Asked> {
-  const { answer, late } = await askInTime(model, request, interrupt, context);
+  let accepted = context.reattach !== undefined;
+  const { answer, late } = await askInTime(model, request, interrupt, {
+    ...context,
+    onAccepted: async (ref) => {
+      await context.onAccepted?.(ref);
+      accepted = true;
+    },
+  });
   if (answer.ok) return recordable(answer.response);
   if (interrupt.aborted) return { type: "interrupted" };
   if (!late) return { type: "failed", failure: answer.failure };
   const message = `The model did not answer within ${MODEL_CALL_MAX_MS / 60_000} minutes.`;
-  return { type: "failed", failure: { error: { code: "model.unavailable", message }, retryable: true } };
+  const failure: ModelFailure = { error: { code: "model.unavailable", message }, retryable: true };
+  return { type: "failed", failure: accepted ? { ...failure, goesOn: true } : failure };
 }
 
 async function askInTime(

@@ -10,7 +10,10 @@ export interface ModelFailure {
   readonly retryAfterMs?: number;
   /** The provider asked for fewer calls (429): the model is left alone by all workers until then. */
   readonly throttled?: boolean;
-  /** The provider still makes, or keeps, the answer under the ref that it was accepted under: to be fetched (`reattach`), for sending it again would pay it twice. */
+  /**
+   * The provider couldn't be asked for it, but makes or keeps the answer under the ref that it was accepted under: to be fetched (`reattach`), for sending it
+   * again would pay it twice. Also where asking again as it is won't help (`retryable` false): once the cause is mended it is there.
+   */
   readonly goesOn?: boolean;
 }
 
@@ -26,7 +29,7 @@ export interface AskContext {
   onDelta?(delta: Delta): void;
   /** Awaited when the provider has named a call that can be fetched later, only where `Model.reattaches`. What it throws passes through `ask`. */
   onAccepted?(ref: string): Promise<void>;
-  /** A ref that was accepted earlier, by a worker that died: the call is fetched, not sent again. A provider that no longer knows it: a retryable failure. */
+  /** A ref that was accepted earlier: the call is fetched, not sent again. A provider that no longer knows it: a retryable failure that doesn't go on. */
   readonly reattach?: string;
 }
 export type Delta =

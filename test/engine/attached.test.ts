@@ -1,11 +1,11 @@
-// What a tool shows to the model beside text, and calls that a provider keeps while their worker dies.
+// What a tool shows to the model beside text.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { createScriptedModel } from "../../shared/adapters/model/script.ts";
 import { toolParts } from "../../shared/core/tool-parts.ts";
 import { startRun } from "../../shared/engine/start-run.ts";
 import type { AskContext, Model } from "../../shared/ports/model.ts";
 import { role, tool } from "../support/agents.ts";
-import { AGENT, type EngineTest, engineTest, until } from "./support.ts";
+import { AGENT, type EngineTest, engineTest } from "./support.ts";
 
 let t: EngineTest;
 beforeAll(async () => {
@@ -67,62 +67,5 @@ describe("what a tool shows", () => {
     const { row, result } = await run(parts);
     expect(row?.status).toBe("completed");
     expect(result).toMatchObject({ isError: true, text: expect.stringMatching(says) });
-  });
-});
-
-describe("a provider that keeps a call while its worker dies", () => {
-  test("I5: the call is fetched by whoever takes over, not sent again; lost there, it is asked anew", async () => {
-    const sent: string[] = [];
-    const fetched: string[] = [];
-    let lose = false;
-    const model: Model & { ledger: never[] } = {
-      ledger: [],
-      reattaches: () => true,
-      ask: async (_, signal, context) => {
-        if (context?.reattach === undefined) {
-          sent.push(`call ${sent.length}`);
-          await context?.onAccepted?.(`call ${sent.length - 1}`);
-          if (!lose)
-            await new Promise((_r, reject) => signal.addEventListener("abort", () => reject(new Error("x")))).catch(
-              () => {},
-            );
-        } else {
-          fetched.push(context.reattach);
-          if (lose)
-            return {
-              ok: false,
-              failure: { error: { code: "model.unavailable", message: "no such call" }, retryable: true },
-            };
-        }
-        const usage = { input: 1, cacheRead: 0, cacheWrite: 0, output: 1, reasoning: 0 };
-        return { ok: true, response: { content: [{ type: "text", text: "done" }], stopReason: "end", usage } };
-      },
-    };
-    const die = async (runId: string) => {
-      const stack = t.stack([role("main")], MAIN, { model });
-      void stack.drive({ agent: AGENT, runId }).catch(() => {});
-      await until(async () => (await t.events(runId, "task:w0t0")).includes("LlmCallAccepted"));
-      stack.fate.dead = true;
-      stack.fate.onDeath();
-      stack.stop();
-      await t.sql(`UPDATE agent_${AGENT}.streams SET lease_until = now(), wake_at = now() WHERE run_id = $1`, [runId]);
-      await t.sql("UPDATE toren_control.queue_messages SET visible_at = now()");
-    };
-    const helper = t.stack([role("main")], MAIN, { model });
-    for (const [lost, calls] of [
-      [false, 1],
-      [true, 2],
-    ] as const) {
-      sent.length = fetched.length = 0;
-      lose = false;
-      const runId = await helper.start(AGENT, "x");
-      await die(runId);
-      lose = lost;
-      const row = await helper.drive({ agent: AGENT, runId });
-      expect(row).toMatchObject({ status: "completed", output: "done" });
-      expect(fetched).toEqual(["call 0"]);
-      expect(sent).toHaveLength(calls);
-      expect(await t.payloads(runId, "LlmCallCompleted")).toHaveLength(1);
-    }
   });
 });

@@ -1,10 +1,11 @@
 // One question to a model, and the one policy of retries. Over the scripted model, and over HTTP where the wire matters.
-import { describe, expect, test } from "@jest/globals";
+import { describe, expect, jest, test } from "@jest/globals";
 import { createModels } from "../../shared/adapters/model/models.ts";
 import { createScriptedModel } from "../../shared/adapters/model/script.ts";
 import {
   MODEL_BACKOFF_MAX_MS,
   MODEL_BACKOFF_MS,
+  MODEL_CALL_MAX_MS,
   MODEL_RETRY_AFTER_MAX_MS,
   MODEL_TRIES,
   PAYLOAD_MAX_BYTES,
@@ -95,6 +96,33 @@ describe("askModel", () => {
     const asked = ask(model, stop.signal);
     setImmediate(() => stop.abort());
     expect(await asked).toEqual({ type: "interrupted" });
+  });
+
+  test.each([
+    ["is not over", true],
+    ["may be sent again", false],
+  ])("a call that takes too long %s where its provider has named it: %p", async (_, named) => {
+    const model: Model = {
+      ask: async (_request, _signal, context) => {
+        if (named) await context?.onAccepted?.("resp_1");
+        return await new Promise<never>(() => {});
+      },
+    };
+    jest.useFakeTimers();
+    try {
+      const asked = ask(model);
+      await jest.advanceTimersByTimeAsync(MODEL_CALL_MAX_MS);
+      expect(await asked).toEqual({
+        type: "failed",
+        failure: {
+          error: { code: "model.unavailable", message: "The model did not answer within 60 minutes." },
+          retryable: true,
+          ...(named ? { goesOn: true } : {}),
+        },
+      });
+    } finally {
+      jest.useRealTimers();
+    }
   });
 
   test("an answer that is there all the same is kept: it is paid", async () => {

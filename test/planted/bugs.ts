@@ -21,6 +21,7 @@ const GATES = "test/adapters/flow/overlap.test.ts";
 
 const UNKNOWN_OUTCOME = "test/engine/unknown-outcome.test.ts";
 const SIMULATION = "test/sim/simulation.test.ts";
+const KEPT_CALLS = "test/engine/kept-calls.test.ts";
 const KEEP_RUN = "test/engine/keep-run.test.ts";
 const PROPERTIES = "test/core/workflow/properties.test.ts";
 // biome-ignore lint/suspicious/noTemplateCurlyInString: code to be found
@@ -418,7 +419,29 @@ export const BUGS: readonly Bug[] = [
         replace: "state.asking?.digest === ask.digest && state.accepted === ask.digest ? state.accepted : null",
       },
     ],
-    killedBy: { file: "test/engine/attached.test.ts", test: "I5: the call is fetched by whoever takes over" },
+    killedBy: { file: KEPT_CALLS, test: "I5: the call is fetched by whoever takes over" },
+  },
+  {
+    name: "an outage while a kept answer is fetched ends its call",
+    edits: [
+      {
+        file: "shared/core/task/state.ts",
+        find: 'event.type !== "LlmCallFailed" || !event.goesOn',
+        replace: 'event.type !== "LlmCallFailed" || !event.goesOn || event.retryAt !== undefined',
+      },
+    ],
+    killedBy: { file: KEPT_CALLS, test: "for long: it parks, and what was reserved for it stays so" },
+  },
+  {
+    name: "a kept answer that can't be fetched gives back what was reserved for it",
+    edits: [
+      {
+        file: "shared/engine/ask-step.ts",
+        find: "if (isCapped(work.spec.budget) && !goesOn)",
+        replace: "if (isCapped(work.spec.budget))",
+      },
+    ],
+    killedBy: { file: KEPT_CALLS, test: "for long: it parks, and what was reserved for it stays so" },
   },
   {
     name: "what was said while a turn ended is forgotten",

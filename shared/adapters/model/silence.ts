@@ -18,6 +18,7 @@ export function createSilence(outer: AbortSignal, ms: number): Silence {
     over = true;
     controller.abort();
   }, ms);
+  timer.unref(); // a connection that is waited for keeps a worker alive, not its clock
   const stop = (): void => controller.abort();
   if (outer.aborted) stop();
   else outer.addEventListener("abort", stop, { once: true });

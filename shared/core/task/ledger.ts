@@ -32,6 +32,7 @@ export function entered(ledger: Ledger, event: TaskEvent): Ledger {
     }
     case "LlmCallFailed":
     case "StreamInvalidated":
+      if (event.type === "LlmCallFailed" && event.goesOn) return ledger; // it will be paid
       return ledger.open === null ? ledger : { ...ledger, open: null };
     default:
       return ledger;

@@ -91,8 +91,10 @@ function applyCall(state: TaskState, event: CallEvent): void {
     return;
   }
   const { asking } = state;
-  state.accepted = null;
-  state.asking = null;
+  if (event.type !== "LlmCallFailed" || !event.goesOn) {
+    state.accepted = null;
+    state.asking = null;
+  }
   if (event.type === "LlmCallStarted") {
     state.asking = { purpose: event.purpose, digest: event.requestDigest }; // it may be under way: the phase stays `ask`
   } else if (event.type === "LlmCallFailed") {

@@ -94,6 +94,7 @@ function boundConnecting(outgoing: ReturnType<typeof plainRequest>, host: string
     if (!socket.connecting) return;
     const late = (): void => void outgoing.destroy(new Error(`${host} took no connection in ${MODEL_CONNECT_MS} ms`));
     const timer = setTimeout(late, MODEL_CONNECT_MS);
+    timer.unref();
     const done = (): void => clearTimeout(timer);
     socket.once(tls ? "secureConnect" : "connect", done);
     socket.once("close", done);

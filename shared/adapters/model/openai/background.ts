@@ -5,6 +5,7 @@ import { MODEL_POLL_MAX_MS, MODEL_POLL_MS, MODEL_SILENCE_MS, MODEL_TRIES } from 
 import type { AskContext, ModelFailure } from "../../../ports/model.ts";
 import { failure } from "../failure.ts";
 import { createSilence } from "../silence.ts";
+import { PAGE } from "./client.ts";
 import { complaintOf, failureOf, stopped } from "./failures.ts";
 import type { Asked } from "./leave-out.ts";
 import { createWatch, type Line } from "./line.ts";
@@ -61,23 +62,18 @@ function ended(wire: WireResponse, { settings }: Line): Asked {
   }
 }
 
-/** Looks until the answer is there. */
+/** Looks until the answer is there, or a look fails: when to look again is then the engine's affair, as with any outage. */
 export async function fetchAccepted(line: Line, id: string, whose: "begunHere" | "begunElsewhere"): Promise<Asked> {
   const { settings, signal } = line;
   let waitMs = settings.pollMs ?? MODEL_POLL_MS;
-  for (let failures = 0; ; ) {
+  for (let misses = 0; ; ) {
     const looked = await look(line, id);
-    if (signal.aborted && looked.type !== "ended") return unfinished(stopped());
     if (looked.type === "ended") return looked.answer;
-    if (looked.type === "open") failures = 0;
-    else if (looked.failure === null) {
-      if (whose === "begunElsewhere" || ++failures >= MODEL_TRIES) return gone(id, whose, settings); // it may take a moment to be found
-    } else {
-      if (!looked.failure.retryable) return { ok: false, failure: looked.failure, complaint: null };
-      if (++failures >= MODEL_TRIES || (looked.afterMs ?? 0) > MODEL_POLL_MAX_MS) return unfinished(looked.failure); // no worker is held by an outage
-    }
+    if (signal.aborted) return unfinished(stopped());
+    if (looked.type === "failed") return unfinished(looked.failure);
+    if (looked.type === "unknown" && ++misses >= MODEL_TRIES) return gone(id, whose, settings); // it may take a moment to be found
     const pause = Math.min(MODEL_POLL_MAX_MS, looked.afterMs ?? waitMs);
-    await sleep(pause, undefined, { signal }).catch(() => undefined); // stopped: the next look says so
+    await sleep(pause, undefined, { signal, ref: false }).catch(() => undefined); // stopped: the next look says so
     waitMs = Math.min(MODEL_POLL_MAX_MS, waitMs * 1.5);
   }
 }
@@ -103,8 +99,9 @@ function gone(id: string, whose: "begunHere" | "begunElsewhere", { baseURL }: Li
 type Looked =
   | { readonly type: "ended"; readonly answer: Asked }
   | { readonly type: "open"; readonly afterMs: number | null }
-  /** `failure`: of the look; null: the provider knows of no such answer. */
-  | { readonly type: "unseen"; readonly failure: ModelFailure | null; readonly afterMs: number | null };
+  /** The provider knows of no such answer. */
+  | { readonly type: "unknown"; readonly afterMs: null }
+  | { readonly type: "failed"; readonly failure: ModelFailure };
 
 async function look(line: Line, id: string): Promise<Looked> {
   const { client, settings, signal } = line;
@@ -116,8 +113,10 @@ async function look(line: Line, id: string): Promise<Looked> {
       ? { type: "open", afterMs: afterMs(response.headers) }
       : { type: "ended", answer: ended(wire, line) };
   } catch (thrown) {
-    const failed = complaintOf(thrown)?.status === 404 ? null : failureOf(thrown, settings);
-    return { type: "unseen", failure: failed, afterMs: failed?.retryAfterMs ?? null };
+    const said = complaintOf(thrown);
+    if (said?.status !== 404) return { type: "failed", failure: failureOf(thrown, settings) };
+    if (said.type !== PAGE) return { type: "unknown", afterMs: null };
+    return { type: "failed", failure: failure("model.unavailable", said.words, true) }; // a proxy's: it says nothing of the answer
   } finally {
     silence.end();
   }

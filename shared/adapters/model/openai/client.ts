@@ -57,19 +57,22 @@ async function readable(response: Response): Promise<Response> {
   const headers = new Headers(response.headers);
   headers.delete("content-encoding"); // it was undone
   headers.delete("content-length");
-  const words = wordsOf(text);
-  return new Response(words === null ? text : JSON.stringify({ error: { message: words } }), { status, headers });
+  const error = readableError(text);
+  return new Response(error === null ? text : JSON.stringify({ error }), { status, headers });
 }
 
+/** The type of an error that came as something else than JSON: it isn't the API that speaks. */
+export const PAGE = "page";
+
 /** Null: they stand where the SDK looks. */
-function wordsOf(text: string): string | null {
+function readableError(text: string): { readonly message: string; readonly type?: typeof PAGE } | null {
   try {
     const { error, detail, message } = JSON.parse(text) as Record<string, unknown>;
     if (typeof error === "object" && error !== null) return null;
     const found = [error, detail, message].find((words) => words !== undefined && words !== null);
-    return typeof found === "string" ? found : JSON.stringify(found ?? JSON.parse(text));
+    return { message: typeof found === "string" ? found : JSON.stringify(found ?? JSON.parse(text)) };
   } catch {
-    return pageWords(text) || "no words";
+    return { message: pageWords(text) || "no words", type: PAGE };
   }
 }
 

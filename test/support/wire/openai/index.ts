@@ -71,7 +71,10 @@ async function looked(state: Server, id: string, request: IncomingMessage, respo
   const kept = state.kept.get(id);
   if (denied !== null) refuse(response, denied);
   else if (kept === undefined) refuse(response, { ...invalid(`Response with id '${id}' not found.`), status: 404 });
-  else sendJson(response, kept.left-- > 0 ? { ...kept.said.open, status: "in_progress" } : kept.said.response);
+  else {
+    const body = kept.left-- > 0 ? { ...kept.said.open, status: "in_progress" } : kept.said.response;
+    await whole(response, body, fault, { "openai-poll-after-ms": "5" });
+  }
 }
 
 async function asked(state: Server, raw: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -163,10 +166,10 @@ function* halved(events: readonly string[]): Generator<Uint8Array> {
 }
 
 /** In two pieces, so that it can break off. */
-async function whole(response: ServerResponse, body: object, fault: Fault | null): Promise<boolean> {
+async function whole(response: ServerResponse, body: object, fault: Fault | null, headers = {}): Promise<boolean> {
   if (fault !== null && "slowMs" in fault) await sleep(fault.slowMs);
   const text = JSON.stringify(body);
-  response.writeHead(200, { "content-type": "application/json", "x-request-id": "req_whole" });
+  response.writeHead(200, { "content-type": "application/json", "x-request-id": "req_whole", ...headers });
   const half = Math.floor(text.length / 2);
   const http = fault !== null && "fault" in fault ? fault : null;
   return sendPieces(response, [text.slice(0, half), text.slice(half)], http);
@@ -237,10 +240,4 @@ function accountProblem({ body }: Asked, raw: string, options: WireOpenAiOptions
 function refuse(response: ServerResponse, refusal: Refusal): void {
   response.writeHead(refusal.status, { "content-type": "application/json", "x-request-id": "req_refused" });
   response.end(JSON.stringify(errorBody(refusal)));
-}
-
-function sendJson(response: ServerResponse, body: object): void {
-  response
-    .writeHead(200, { "content-type": "application/json", "openai-poll-after-ms": "5" })
-    .end(JSON.stringify(body));
 }
