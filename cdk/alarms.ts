@@ -10,8 +10,8 @@ import {
   TreatMissingData,
 } from "aws-cdk-lib/aws-cloudwatch";
 import { SnsAction } from "aws-cdk-lib/aws-cloudwatch-actions";
-import { ServicePrincipal } from "aws-cdk-lib/aws-iam";
-import { FilterPattern, MetricFilter } from "aws-cdk-lib/aws-logs";
+import { type Grant, ServicePrincipal } from "aws-cdk-lib/aws-iam";
+import { FilterPattern, type IFilterPattern, MetricFilter } from "aws-cdk-lib/aws-logs";
 import { Topic } from "aws-cdk-lib/aws-sns";
 import { EmailSubscription } from "aws-cdk-lib/aws-sns-subscriptions";
 import { Construct } from "constructs";
@@ -37,7 +37,6 @@ const DEAD_LETTER_UNREAD_S = 15 * 60;
 const GIB = 2 ** 30;
 /** RDS grows storage below a tenth; less than this is a table that outruns it. */
 const STORAGE_LOW_BYTES = 2 * GIB;
-const CREDITS_LOW = 20;
 const CONNECTIONS_HIGH_PERCENT = 80;
 
 export class Alarms extends Construct {
@@ -48,6 +47,8 @@ export class Alarms extends Construct {
     super(scope, id);
     this.namespace = `Toren/${Stack.of(this).stackName}`;
     this.topic = new Topic(this, "Topic", { displayName: "Toren", enforceSSL: true });
+    // A topic with a policy of its own has lost the one that let the account's alarms in.
+    this.publisher("cloudwatch.amazonaws.com");
     if (props.email !== undefined) this.topic.addSubscription(new EmailSubscription(props.email));
     this.ofWork(props);
     if (props.database !== null) this.ofDatabase(props.database);
@@ -87,7 +88,7 @@ export class Alarms extends Construct {
       metric: this.count(
         guardian,
         "OldestReadyMs",
-        FilterPattern.exists("$.oldestReadyMs"),
+        FilterPattern.numberValue("$.oldestReadyMs", ">=", 0),
         "$.oldestReadyMs",
         "Maximum",
       ),
@@ -97,19 +98,21 @@ export class Alarms extends Construct {
     });
   }
 
-  private ofDatabase({ instance, plan }: Database): void {
+  private ofDatabase({ instance, plan, burstable }: Database): void {
     this.alarm("Connections", {
       metric: instance.metricDatabaseConnections({ period: MINUTE, statistic: "Maximum" }),
       above: Math.floor((plan.maxConnections * CONNECTIONS_HIGH_PERCENT) / 100),
       minutes: 5,
       say: "The database has most of the connections that it takes: choose a larger class.",
     });
-    this.alarm("CpuCredits", {
-      metric: instance.metric("CPUCreditBalance", { period: Duration.minutes(5), statistic: "Minimum" }),
-      below: CREDITS_LOW,
-      minutes: 15,
-      say: "The database has used up its CPU credits and costs more from here on: choose a larger class if this goes on.",
-    });
+    // Not the balance, which is zero after a launch. Only such classes have credits at all.
+    if (burstable)
+      this.alarm("CpuCredits", {
+        metric: instance.metric("CPUSurplusCreditsCharged", { period: Duration.minutes(5), statistic: "Maximum" }),
+        above: 0,
+        minutes: 15,
+        say: "The database has used up its CPU credits and costs more from here on: choose a larger class if this goes on.",
+      });
     this.alarm("Storage", {
       metric: instance.metricFreeStorageSpace({ period: Duration.minutes(5), statistic: "Minimum" }),
       below: STORAGE_LOW_BYTES,
@@ -122,7 +125,7 @@ export class Alarms extends Construct {
   private count(
     { logs }: TorenFunction,
     metricName: string,
-    filterPattern: ReturnType<typeof FilterPattern.stringValue>,
+    filterPattern: IFilterPattern,
     metricValue: string,
     statistic = "Sum",
   ): Metric {
@@ -149,8 +152,16 @@ export class Alarms extends Construct {
     }).addAlarmAction(new SnsAction(this.topic));
   }
 
+  /** A service, for this account alone. */
+  private publisher(service: string): Grant {
+    const { account } = Stack.of(this);
+    return this.topic.grantPublish(
+      new ServicePrincipal(service, { conditions: { StringEquals: { "aws:SourceAccount": account } } }),
+    );
+  }
+
   private budget(usd: number): void {
-    const grant = this.topic.grantPublish(new ServicePrincipal("budgets.amazonaws.com"));
+    const grant = this.publisher("budgets.amazonaws.com");
     const subscribers = [{ subscriptionType: "SNS", address: this.topic.topicArn }];
     const notification = (
       notificationType: string,

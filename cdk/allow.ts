@@ -28,7 +28,7 @@ export function allow(role: IRole, { actions, resources, conditions, why }: Allo
 }
 
 /** A value of a template as one text, references in angle brackets: as the rule pack names what it found. */
-function flat(value: unknown): string {
+export function flat(value: unknown): string {
   if (typeof value === "string") return value.replaceAll("${", "<").replaceAll("}", ">");
   const { Ref, "Fn::GetAtt": attribute, "Fn::Sub": text, "Fn::Join": joined } = value as Record<string, unknown>;
   if (typeof Ref === "string") return `<${Ref}>`;

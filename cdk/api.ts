@@ -10,11 +10,12 @@ import {
   ResponseTransferMode,
   RestApi,
 } from "aws-cdk-lib/aws-apigateway";
+import type { CfnLogGroup } from "aws-cdk-lib/aws-logs";
 import { Construct } from "constructs";
 import { API_INVOCATION_MS, EVENTS_INVOCATION_MS } from "../shared/core/limits.ts";
 import { acknowledge } from "./findings.ts";
 import type { MakeFunction, TorenFunction } from "./functions.ts";
-import { logGroup } from "./logs.ts";
+import { type LogDays, logGroup } from "./logs.ts";
 import type { Profile } from "./profile.ts";
 
 export interface StageSettings {
@@ -40,7 +41,7 @@ export class Api extends Construct {
 
   constructor(scope: Construct, id: string, props: ApiProps) {
     super(scope, id);
-    const { profile, make, accessLogs = profile.accessLogs } = props;
+    const { profile, make, accessLogs = profile.accessLogs, name: stageName = "v1" } = props;
     this.api = make(this, "api", {
       description: "Toren: the HTTP API",
       memoryMb: 1_024, // the text of a PDF is read while it is uploaded
@@ -58,7 +59,7 @@ export class Api extends Construct {
       binaryMediaTypes: ["*/*"],
       cloudWatchRole: accessLogs,
       deployOptions: {
-        stageName: props.name ?? "v1",
+        stageName,
         throttlingRateLimit: props.requestsPerSecond ?? profile.requestsPerSecond,
         throttlingBurstLimit: props.burst ?? profile.burst,
         ...(accessLogs
@@ -71,9 +72,18 @@ export class Api extends Construct {
           : {}),
       },
     });
+    if (accessLogs) this.keepErrorLog(stageName, profile.logDays);
     this.rest.node.tryRemoveChild("Endpoint"); // an output; the installation has one of its own
     this.routes();
     this.explain(accessLogs);
+  }
+
+  /** API Gateway would make this log group itself, and keep it for ever. */
+  private keepErrorLog(stageName: string, days: LogDays): void {
+    const group = logGroup(this, "ErrorLogs", days);
+    (group.node.defaultChild as CfnLogGroup).logGroupName =
+      `API-Gateway-Execution-Logs_${this.rest.restApiId}/${stageName}`;
+    this.rest.deploymentStage.node.addDependency(group);
   }
 
   /** A resource that is there hides the proxy from its own path: what isn't its method goes to the api all the same. */

@@ -55,6 +55,8 @@ export interface DatabaseProps extends DatabaseSettings {
 export class Database extends Construct {
   readonly instance: DatabaseInstance;
   readonly plan: ConnectionPlan;
+  /** Its class lives on CPU credits. */
+  readonly burstable: boolean;
   /** Of the master user. RDS makes the password, and another one every week. */
   readonly masterSecret: ISecret;
 
@@ -63,6 +65,7 @@ export class Database extends Construct {
     const { profile, network } = props;
     checkRegion(Stack.of(this).region);
     const instanceClass = props.instanceClass ?? profile.databaseClass;
+    this.burstable = instanceClass.startsWith("t");
     this.plan = planConnections(maxConnectionsOf(databaseMemoryGib(instanceClass)), props.onFargate);
     // A major version by choice, minor ones by RDS: a pinned minor version would be undone by each deploy after RDS went on.
     const engine = DatabaseInstanceEngine.postgres({ version: PostgresEngineVersion.of("17", "17") });

@@ -56,6 +56,8 @@ export function settingsOf(stack: Stack, props: TorenProps): Settings {
   if (settings.databaseUrl === "") throw new StackProblem("The database's url is empty: give one, or leave it out.");
   if (settings.databaseUrl !== null && settings.onFargate && props.vpc === undefined)
     throw new StackProblem('workers: "fargate" needs a network: give a vpc beside the database\'s url.');
+  if (props.vpc !== undefined && props.vpc.privateSubnets.length === 0)
+    throw new StackProblem("The vpc has no private subnets with a way out: functions and workers need some.");
   if (budgetUsd !== undefined && !(budgetUsd > 0))
     throw new StackProblem(`budgetUsd is ${budgetUsd}: give US dollars a month, or leave it out.`);
   if (!Number.isInteger(natRelease) || natRelease < 1)

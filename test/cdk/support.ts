@@ -1,7 +1,9 @@
 // Templates of the stack as the CDK command line makes them: with the feature flags of cdk.json, and without building bundles.
-import { App, type AppProps } from "aws-cdk-lib";
+import { App, type AppProps, Stack } from "aws-cdk-lib";
 import { Template } from "aws-cdk-lib/assertions";
+import { type IVpc, Vpc } from "aws-cdk-lib/aws-ec2";
 import { torenStack } from "../../cdk/app.ts";
+import { Toren, type TorenProps } from "../../cdk/toren.ts";
 import { read } from "../repo/files.ts";
 
 export interface Resource {
@@ -16,6 +18,9 @@ export type Resources = Readonly<Record<string, Resource>>;
 
 export const PROFILES = ["small", "production"] as const;
 
+/** The agents of these tests: they ask models on Bedrock. */
+export const ASKING_AGENTS = "test/cdk/agents";
+
 const flags = (): Record<string, unknown> =>
   (JSON.parse(read("cdk.json")) as { context: Record<string, unknown> }).context;
 
@@ -25,15 +30,53 @@ export function appWith(context: Record<string, unknown> = {}, props: Omit<AppPr
 }
 
 const made = new Map<string, Template>();
-
-/** Of one set of options once a test file: making a template takes a second. */
-export function templateOf(context: Record<string, unknown> = {}): Template {
-  const key = JSON.stringify(context);
+const once = (key: string, make: () => Stack): Template => {
   const known = made.get(key);
   if (known !== undefined) return known;
-  const template = Template.fromStack(torenStack(appWith(context), null));
+  const template = Template.fromStack(make());
   made.set(key, template);
   return template;
+};
+
+/** Of one set of options once a test file: making a template takes a second. */
+export const templateOf = (context: Record<string, unknown> = {}, region: string | null = null): Template =>
+  once(JSON.stringify([context, region]), () => torenStack(appWith(context), region));
+
+/** Every kind of installation: what a rule says of all of them is held against each. */
+export const INSTALLATIONS: Readonly<Record<string, (app: App) => Stack>> = {
+  "as it comes": (app) => torenStack(app, null),
+  production: stackWith({ profile: "production", alarmEmail: "ops@example.com", budgetUsd: 100 }),
+  "workers on Fargate": stackWith({ workers: "fargate" }),
+  "production, workers on Fargate": stackWith({ profile: "production", workers: "fargate" }),
+  "a VPC of its user's": (app) => inVpc(app, (vpc) => ({ vpc })),
+  "a database by its URL": stackWith({ database: { url: "postgres://toren@db.example.com/toren" } }),
+  "a VPC and a database of its user's": (app) =>
+    inVpc(app, (vpc) => ({ vpc, database: { url: "postgres://toren@db.example.com/toren" } })),
+};
+
+/** The template of an installation, once a test file. */
+export const installation = (name: string): Template =>
+  once(name, () => (INSTALLATIONS[name] as (app: App) => Stack)(appWith()));
+
+export function stackWith(props: TorenProps, region = "us-east-1"): (app: App) => Stack {
+  return (app) => {
+    const stack = new Stack(app, "Toren", { env: { region } });
+    new Toren(stack, "Toren", props);
+    return stack;
+  };
+}
+
+function inVpc(app: App, props: (vpc: IVpc) => TorenProps): Stack {
+  const stack = new Stack(app, "Toren", { env: { region: "us-east-1" } });
+  const vpc = Vpc.fromVpcAttributes(stack, "Theirs", {
+    vpcId: "vpc-0123456789abcdef0",
+    vpcCidrBlock: "10.9.0.0/16",
+    availabilityZones: ["us-east-1a", "us-east-1b"],
+    privateSubnetRouteTableIds: ["rtb-0123456789abcdef0", "rtb-0123456789abcdef1"],
+    privateSubnetIds: ["subnet-0123456789abcdef0", "subnet-0123456789abcdef1"],
+  });
+  new Toren(stack, "Toren", props(vpc));
+  return stack;
 }
 
 export const resourcesOf = (template: Template): Resources => (template.toJSON() as { Resources: Resources }).Resources;
@@ -41,3 +84,13 @@ export const resourcesOf = (template: Template): Resources => (template.toJSON()
 /** Resources of a type, by their logical ids. */
 export const ofType = (template: Template, type: string): [string, Resource][] =>
   Object.entries(resourcesOf(template)).filter(([, resource]) => resource.Type === type);
+
+/** The only one of its type, or of those whose id has this part. */
+export function only(template: Template, type: string, part = ""): Resource {
+  const found = ofType(template, type).filter(([id]) => id.includes(part));
+  if (found.length !== 1) throw new Error(`${found.length} of ${type} ${part}`);
+  return found[0]?.[1] as Resource;
+}
+
+/** A part of a resource's properties, as the test knows that it is. */
+export const property = <T>(resource: Resource, name: string): T => resource.Properties[name] as T;

@@ -7,9 +7,9 @@ import {
   RECEIVES_MAX,
   TASK_INVOCATION_MS,
   TICK_INVOCATION_MS,
-} from "../../shared/core/limits.ts";
-import { QUEUE_NAMES } from "../../shared/ports/queue.ts";
-import { templateOf } from "./support.ts";
+} from "../../../shared/core/limits.ts";
+import { QUEUE_NAMES } from "../../../shared/ports/queue.ts";
+import { templateOf } from "../support.ts";
 
 interface QueueResource {
   readonly Properties: {

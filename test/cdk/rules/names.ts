@@ -1,0 +1,68 @@
+// What the stack tells people: its outputs; and what it tells functions, which read it by functions/aws-environment.ts.
+import { describe, expect, test } from "@jest/globals";
+import { databasePlace, masterPlace, optional, required } from "../../../functions/aws-environment.ts";
+import { INSTALLATIONS, installation, ofType, only, property } from "../support.ts";
+
+describe.each(Object.keys(INSTALLATIONS))("what an installation says: %s", (name) => {
+  const template = installation(name);
+
+  test("its outputs say where the API is, where the keys are, and where alarms go", () => {
+    const outputs = (template.toJSON() as { Outputs: Record<string, { Description: string }> }).Outputs;
+    expect(
+      Object.keys(outputs)
+        .filter((id) => id.startsWith("Toren"))
+        .sort(),
+    ).toEqual(
+      [
+        "TorenAlarmTopic",
+        "TorenApiKeySecret",
+        ...(/database/.test(name) ? [] : ["TorenDatabaseHost"]),
+        "TorenKeysSecret",
+        "TorenUrl",
+      ].sort(),
+    );
+    for (const { Description } of Object.values(outputs)) expect(Description).toEqual(expect.any(String));
+  });
+
+  test("each function finds in its environment what it asks for", () => {
+    for (const [id, fn] of ofType(template, "AWS::Lambda::Function")) {
+      const { Variables } = property<{ Variables: Record<string, unknown> }>(fn, "Environment");
+      const env = asDeployed(Variables);
+      expect(databasePlace(env)).toBeDefined();
+      if (id.includes("migrate")) {
+        expect(required(env, "apiKey").arn).toMatch(/^arn:/);
+        expect(masterPlace(env) === null).toBe(/database/.test(name));
+        continue;
+      }
+      for (const group of ["queues", "pulse", "files", "secrets", "generation", "timers"] as const)
+        expect(required(env, group)).toBeDefined();
+      const alone = name === "a database by its URL" || /Fargate/.test(name);
+      expect(optional(env, "longTasks") === null).toBe(alone);
+    }
+  });
+
+  test("no secret is in a template: keys are made by CloudFormation, or put in by people", () => {
+    for (const [, secret] of ofType(template, "AWS::SecretsManager::Secret")) {
+      expect(secret.Properties.SecretString).toBeUndefined();
+      expect(secret.Properties.GenerateSecretString).toBeDefined();
+    }
+    expect(property<object>(only(template, "AWS::SecretsManager::Secret", "ApiKey"), "GenerateSecretString")).toEqual({
+      ExcludePunctuation: true,
+      PasswordLength: 32,
+    });
+  });
+});
+
+/** As Lambda would see them: references become what AWS puts there. */
+function asDeployed(variables: Readonly<Record<string, unknown>>): Record<string, string> {
+  const text = (name: string, value: unknown): string => {
+    if (typeof value === "string") return value;
+    if (/_URL$/.test(name)) return "https://sqs.us-east-1.amazonaws.com/1/name";
+    if (/_ARN$/.test(name)) return "arn:aws:a:us-east-1:1:b";
+    return name === "TOREN_DB_PORT" ? "5432" : "value";
+  };
+  return {
+    AWS_REGION: "us-east-1",
+    ...Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, text(name, value)])),
+  };
+}
