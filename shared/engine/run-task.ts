@@ -216,6 +216,7 @@ async function turns(
     if (!announced && action.type !== "wait") {
       await keepHeader(work.deps.store.tasks, work.hint.agent, header);
       work.record({ type: "TaskStarted", attempt, specDigest: header.digest, parts: { ...header.parts } });
+      if (attempt > 1) writer.replayed(state.steps + state.summaryCalls);
       announced = true;
     }
     const worked = await carryOut(work, action);

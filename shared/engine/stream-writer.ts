@@ -34,6 +34,8 @@ export interface StreamWriter {
   flush(next?: Next): Promise<Ok>;
   /** Writes what is buffered, with this event last; refused, the event is forgotten and the rest stays buffered. @throws as flush. */
   tryFlush(last: Event, next: Next, purse?: Purse): Promise<Ok | Refused>;
+  /** Recorded answers that are used again instead of asking; counted with the next flush. */
+  replayed(answers: number): void;
   /** Moves in the run's budget that travel with the next flush. */
   pay(purse: Purse): void;
   /** Writes what is buffered with the waves it plans. @throws as flush. */
@@ -59,6 +61,7 @@ function createOutbox(deps: EngineDeps, lease: Lease, head: number, inbox: Inbox
   const buffered: Event[] = [];
   let lost = false;
   let purse: Purse | null = null;
+  let replayed = 0;
   const lose = (): void => {
     lost = true;
     inbox.interrupt.abort(); // tools that still run have nobody to report to
@@ -90,6 +93,9 @@ function createOutbox(deps: EngineDeps, lease: Lease, head: number, inbox: Inbox
       const spend = sum(purse?.spend ?? NOTHING, more.spend);
       purse = { hold: more.hold, spend, keep: more.keep || (purse?.keep ?? false) };
     },
+    replayed: (answers: number): void => {
+      replayed += answers;
+    },
     /** As it is now; called, it is so again. */
     mark: (): (() => void) => {
       const [before, paid] = [[...buffered], purse];
@@ -108,10 +114,11 @@ function createOutbox(deps: EngineDeps, lease: Lease, head: number, inbox: Inbox
       purse = null;
       if (events.length === 0 && next.type === "run" && paid === null)
         return { type: "ok", head, inboxSeq: inbox.reach, status: "running", rang: false };
-      const answer = unlost(
-        await streams.append({ lease, head, events, next, progress, ...(paid === null ? {} : { purse: paid }) }),
-      );
-      return answer.type === "ok" ? written(answer) : answer;
+      const more = { ...(paid === null ? {} : { purse: paid }), ...(replayed === 0 ? {} : { replayed }) };
+      const answer = unlost(await streams.append({ lease, head, events, next, progress, ...more }));
+      if (answer.type !== "ok") return answer;
+      replayed = 0;
+      return written(answer);
     },
     plan: async (waves: Plan["waves"]) => written(unlost(await streams.plan({ lease, head, events: take(), waves }))),
   };
@@ -154,6 +161,7 @@ export function createStreamWriter(deps: EngineDeps, lease: Lease, head: number,
       if (answer.type === "heard") inbox.reached(answer.inboxSeq);
       return answer;
     },
+    replayed: outbox.replayed,
     pay: outbox.pay,
     plan: outbox.plan,
     facts: async () => {

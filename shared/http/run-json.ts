@@ -2,10 +2,10 @@
 import * as z from "zod";
 import { usdOf } from "../core/cost.ts";
 import { TURNS_PAGE } from "../core/limits.ts";
-import { json, usage } from "../core/messages.ts";
+import { json, totalTokens, usage } from "../core/messages.ts";
 import type { RunView, TaskView } from "../engine/read-run.ts";
 import type { Turn, TurnsPage } from "../engine/read-turns.ts";
-import type { RunOutline } from "../ports/store.ts";
+import type { ListedRun, RunOutline } from "../ports/store.ts";
 
 export const RUN_STATUSES = [
   "created",
@@ -25,10 +25,11 @@ const count = z.int().nonnegative();
 const error = z.object({ code: z.string(), message: z.string() });
 const usd = z.number().nullable().meta({ description: "US dollars; null: a model's price isn't known." });
 
+const simulated = z.boolean().meta({ description: "A price in it is made up: rule-based and scripted models." });
 const accounts = {
   usage,
   costUsd: usd,
-  simulated: z.boolean().meta({ description: "A price in it is made up: rule-based and scripted models." }),
+  simulated,
   receipt: z.object({
     modelCalls: count.meta({ description: "Answers on record, each paid once." }),
     replayed: count.meta({ description: "Recorded answers that a resumed task used again instead of asking." }),
@@ -48,6 +49,10 @@ export const runSummary = z.object({
   error: error.nullable(),
   generation: count.meta({ description: "Of the agent's code that started it." }),
   attributes: z.record(z.string(), z.string()).meta({ description: "Labels that its starter gave it." }),
+  modelCalls: count.meta({ description: "Answers on record, each paid once." }),
+  tokens: count.meta({ description: "Of them, in and out." }),
+  costUsd: usd,
+  simulated,
   createdAt: time,
   endedAt: time.nullable(),
 });
@@ -166,7 +171,16 @@ export type RunJson = z.infer<typeof run>;
 const rfc3339 = (ms: number): string => new Date(ms).toISOString();
 
 /** A run in a list: without its input and output, which may be large. */
-export const summaryJson = (row: RunOutline): RunSummary => ({
+export const summaryJson = (row: ListedRun): RunSummary => ({
+  ...outlineJson(row),
+  modelCalls: row.spent.modelCalls,
+  tokens: row.spent.tokens,
+  costUsd: row.spent.unpriced > 0 ? null : usdOf(row.spent.nanoUsd),
+  simulated: row.spent.simulated,
+});
+
+type Outline = Omit<RunSummary, "modelCalls" | "tokens" | "costUsd" | "simulated">;
+const outlineJson = (row: RunOutline): Outline => ({
   runId: row.runId,
   agent: row.agent,
   process: row.process,
@@ -180,7 +194,9 @@ export const summaryJson = (row: RunOutline): RunSummary => ({
 });
 
 export const runJson = (view: RunView): RunJson => ({
-  ...summaryJson(view.run),
+  ...outlineJson(view.run),
+  modelCalls: view.receipt.modelCalls,
+  tokens: totalTokens(view.usage),
   input: view.run.input,
   output: view.run.output,
   wait: view.wait,

@@ -75,6 +75,8 @@ export interface Append {
   readonly progress: boolean;
   /** Only where the stream's run has a budget. */
   readonly purse?: Purse;
+  /** Recorded answers that its writer, having resumed, uses again instead of asking: counted, not logged. Default: none. */
+  readonly replayed?: number;
 }
 
 /**
@@ -271,6 +273,19 @@ export type RunStatus =
 /** A run without what went in and came out, which may be large. */
 export type RunOutline = Omit<RunRow, "input" | "output" | "budget">;
 
+/** What a run's model calls came to, cut ones included: each was paid. */
+export interface Spent {
+  readonly modelCalls: number;
+  readonly tokens: number;
+  /** Of those whose price is known. */
+  readonly nanoUsd: number;
+  /** Calls whose price isn't. */
+  readonly unpriced: number;
+  /** A price in it is made up. */
+  readonly simulated: boolean;
+}
+export type ListedRun = RunOutline & { readonly spent: Spent };
+
 export interface StreamRow {
   readonly streamId: string;
   readonly status: "ready" | "running" | "parked" | "ended";
@@ -337,7 +352,7 @@ export interface RunStore {
   /** The agent that a run belongs to, when only its id is known. */
   agentOf(runId: string): Promise<string | null>;
   /** Newest first, as the runs are now. @throws TorenError `request.invalid` for a cursor that no page gave. */
-  list(filter: RunFilter): Promise<{ runs: RunOutline[]; next: string | null }>;
+  list(filter: RunFilter): Promise<{ runs: ListedRun[]; next: string | null }>;
   streams(agent: string, runId: string): Promise<StreamRow[]>;
   /** Events of all streams of a run that concern calls, cuts and the ends of tasks, without responses and results: enough for usage, cost and the receipt. */
   callEvents(agent: string, runId: string): Promise<{ streamId: string; event: RawEvent }[]>;

@@ -133,7 +133,18 @@ WITH want AS MATERIALIZED (
     solo_attempts = CASE WHEN k.progress OR k.parks OR k.next = 'end' OR (k.next = 'release' AND NOT k.keep_attempts) THEN 0 ELSE s.solo_attempts END,
     hold_tokens = coalesce(k.new_tokens, s.hold_tokens),
     hold_nano = coalesce(k.new_nano, s.hold_nano),
-    problem = CASE WHEN k.n > 0 OR k.parks THEN NULL ELSE s.problem END
+    problem = CASE WHEN k.n > 0 OR k.parks THEN NULL ELSE s.problem END,
+    model_calls = s.model_calls + coalesce(($28::bigint[])[k.ord * 9 + 1], 0),
+    tokens_in = s.tokens_in + coalesce(($28::bigint[])[k.ord * 9 + 2], 0),
+    tokens_out = s.tokens_out + coalesce(($28::bigint[])[k.ord * 9 + 3], 0),
+    cost_nano = s.cost_nano + coalesce(($28::bigint[])[k.ord * 9 + 4], 0),
+    unpriced = s.unpriced + coalesce(($28::bigint[])[k.ord * 9 + 5], 0),
+    simulated = s.simulated OR coalesce(($28::bigint[])[k.ord * 9 + 6], 0) > 0,
+    retries = s.retries + coalesce(($28::bigint[])[k.ord * 9 + 7], 0),
+    cuts = s.cuts + coalesce(($28::bigint[])[k.ord * 9 + 8], 0),
+    replays = s.replays + coalesce(($28::bigint[])[k.ord * 9 + 9], 0),
+    paid_nano = CASE WHEN ($28::bigint[])[k.ord * 9 + 4] > 0 AND s.paid_day IS DISTINCT FROM (clock_timestamp() AT TIME ZONE 'UTC')::date THEN 0 ELSE s.paid_nano END + coalesce(($28::bigint[])[k.ord * 9 + 4], 0),
+    paid_day = CASE WHEN ($28::bigint[])[k.ord * 9 + 4] > 0 THEN (clock_timestamp() AT TIME ZONE 'UTC')::date ELSE s.paid_day END
   FROM change k
   WHERE s.run_id = k.run_id AND s.stream_id = k.stream_id
   RETURNING k.ord, s.run_id, s.stream_id, s.head_seq - coalesce(k.n, 0) AS head, k.n, k.before, s.inbox_seq, s.status, k.old_wait, s.wait, k.outcome, k.output, k.error
@@ -187,7 +198,18 @@ WITH moved AS (
     lease_until = clock_timestamp() + $7::int * interval '1 ms',
     attempts = CASE WHEN $6::bool THEN 0 ELSE s.attempts END,
     solo_attempts = CASE WHEN $6::bool THEN 0 ELSE s.solo_attempts END,
-    problem = NULL
+    problem = NULL,
+    model_calls = s.model_calls + coalesce(($10::bigint[])[1], 0),
+    tokens_in = s.tokens_in + coalesce(($10::bigint[])[2], 0),
+    tokens_out = s.tokens_out + coalesce(($10::bigint[])[3], 0),
+    cost_nano = s.cost_nano + coalesce(($10::bigint[])[4], 0),
+    unpriced = s.unpriced + coalesce(($10::bigint[])[5], 0),
+    simulated = s.simulated OR coalesce(($10::bigint[])[6], 0) > 0,
+    retries = s.retries + coalesce(($10::bigint[])[7], 0),
+    cuts = s.cuts + coalesce(($10::bigint[])[8], 0),
+    replays = s.replays + coalesce(($10::bigint[])[9], 0),
+    paid_nano = CASE WHEN ($10::bigint[])[4] > 0 AND s.paid_day IS DISTINCT FROM (clock_timestamp() AT TIME ZONE 'UTC')::date THEN 0 ELSE s.paid_nano END + coalesce(($10::bigint[])[4], 0),
+    paid_day = CASE WHEN ($10::bigint[])[4] > 0 THEN (clock_timestamp() AT TIME ZONE 'UTC')::date ELSE s.paid_day END
   WHERE s.run_id = $1::uuid AND s.stream_id = $2::text AND s.head_seq = $3::bigint AND s.lease_epoch = $4::bigint AND s.lease_owner IS NOT NULL
   RETURNING s.inbox_seq
 ), written AS (
@@ -210,7 +232,18 @@ WITH want AS MATERIALIZED (
     lease_until = clock_timestamp() + l.lease_ms * interval '1 ms',
     attempts = CASE WHEN l.progress THEN 0 ELSE s.attempts END,
     solo_attempts = CASE WHEN l.progress THEN 0 ELSE s.solo_attempts END,
-    problem = NULL
+    problem = NULL,
+    model_calls = s.model_calls + coalesce(($12::bigint[])[l.ord * 9 + 1], 0),
+    tokens_in = s.tokens_in + coalesce(($12::bigint[])[l.ord * 9 + 2], 0),
+    tokens_out = s.tokens_out + coalesce(($12::bigint[])[l.ord * 9 + 3], 0),
+    cost_nano = s.cost_nano + coalesce(($12::bigint[])[l.ord * 9 + 4], 0),
+    unpriced = s.unpriced + coalesce(($12::bigint[])[l.ord * 9 + 5], 0),
+    simulated = s.simulated OR coalesce(($12::bigint[])[l.ord * 9 + 6], 0) > 0,
+    retries = s.retries + coalesce(($12::bigint[])[l.ord * 9 + 7], 0),
+    cuts = s.cuts + coalesce(($12::bigint[])[l.ord * 9 + 8], 0),
+    replays = s.replays + coalesce(($12::bigint[])[l.ord * 9 + 9], 0),
+    paid_nano = CASE WHEN ($12::bigint[])[l.ord * 9 + 4] > 0 AND s.paid_day IS DISTINCT FROM (clock_timestamp() AT TIME ZONE 'UTC')::date THEN 0 ELSE s.paid_nano END + coalesce(($12::bigint[])[l.ord * 9 + 4], 0),
+    paid_day = CASE WHEN ($12::bigint[])[l.ord * 9 + 4] > 0 THEN (clock_timestamp() AT TIME ZONE 'UTC')::date ELSE s.paid_day END
   FROM locked l
   WHERE s.run_id = l.run_id AND s.stream_id = l.stream_id
   RETURNING l.ord, s.run_id, s.stream_id, l.head, l.n, l.before, s.inbox_seq
@@ -628,7 +661,8 @@ WITH locked AS MATERIALIZED (
     wait = CASE WHEN k.wave IS NULL THEN NULL ELSE s.wait END,
     attempts = CASE WHEN k.wave IS NULL AND $6::bool THEN 0 ELSE s.attempts END,
     solo_attempts = CASE WHEN k.wave IS NULL AND $6::bool THEN 0 ELSE s.solo_attempts END,
-    problem = CASE WHEN k.wave IS NULL THEN NULL ELSE s.problem END
+    problem = CASE WHEN k.wave IS NULL THEN NULL ELSE s.problem END,
+    cuts = s.cuts + CASE WHEN k.wave IS NULL THEN $19::int ELSE 0 END
   FROM (SELECT 'run' COLLATE "C" AS stream_id, NULL::int AS wave FROM go UNION ALL SELECT stream_id, wave FROM claim) k
   WHERE s.run_id = $1::uuid AND s.stream_id = k.stream_id
   RETURNING s.stream_id, s.inbox_seq, s.status, k.wave
@@ -702,9 +736,14 @@ JOIN :agent.streams s ON s.run_id = $1::uuid AND s.stream_id = 'task:' || t.id A
 JOIN :agent.events e ON e.run_id = s.run_id AND e.stream_id = s.stream_id AND e.seq = s.head_seq
 `,
   "read-outlines": `
-SELECT run_id, process, mode, status, error, generation, attributes,
-       floor(extract(epoch FROM created_at) * 1000)::float8 AS created_at, floor(extract(epoch FROM ended_at) * 1000)::float8 AS ended_at
-FROM :agent.runs WHERE run_id = ANY ($1::uuid[])
+SELECT r.run_id, r.process, r.mode, r.status, r.error, r.generation, r.attributes,
+       floor(extract(epoch FROM r.created_at) * 1000)::float8 AS created_at, floor(extract(epoch FROM r.ended_at) * 1000)::float8 AS ended_at,
+       c.calls, c.tokens, c.nano, c.unpriced, c.simulated
+FROM :agent.runs r, LATERAL (
+  SELECT sum(s.model_calls)::int AS calls, sum(s.tokens_in + s.tokens_out)::float8 AS tokens, sum(s.cost_nano)::float8 AS nano,
+         sum(s.unpriced)::int AS unpriced, bool_or(s.simulated) AS simulated
+  FROM :agent.streams s WHERE s.run_id = r.run_id) c
+WHERE r.run_id = ANY ($1::uuid[])
 `,
   "read-page-text": `
 SELECT page_text FROM toren_control.files WHERE id = $1::text
@@ -1095,6 +1134,37 @@ FROM :agent.runs r, LATERAL (
   SELECT array_agg(DISTINCT left(lower(m[1]), 64)) AS words FROM regexp_matches(left(r.input::text, 16000), '[[:alnum:]]+', 'g') AS m
 ) w;
 CREATE INDEX run_terms_terms ON :agent.run_terms USING gin (terms) WITH (fastupdate = off);
+`,
+    "0007_counts": `
+ALTER TABLE :agent.streams
+  ADD COLUMN model_calls int NOT NULL DEFAULT 0,
+  ADD COLUMN tokens_in bigint NOT NULL DEFAULT 0,
+  ADD COLUMN tokens_out bigint NOT NULL DEFAULT 0,
+  ADD COLUMN cost_nano bigint NOT NULL DEFAULT 0,
+  ADD COLUMN unpriced int NOT NULL DEFAULT 0,
+  ADD COLUMN simulated boolean NOT NULL DEFAULT false,
+  ADD COLUMN retries int NOT NULL DEFAULT 0,
+  ADD COLUMN cuts int NOT NULL DEFAULT 0,
+  ADD COLUMN replays int NOT NULL DEFAULT 0,
+  ADD COLUMN paid_nano bigint NOT NULL DEFAULT 0,
+  ADD COLUMN paid_day date;
+CREATE INDEX streams_paid ON :agent.streams (paid_day) WHERE paid_day IS NOT NULL;
+UPDATE :agent.streams s SET
+  model_calls = c.calls, tokens_in = c.tokens_in, tokens_out = c.tokens_out, cost_nano = c.cost_nano, unpriced = c.unpriced, simulated = c.simulated,
+  retries = c.retries, cuts = c.cuts
+FROM (
+  SELECT run_id, stream_id,
+    count(*) FILTER (WHERE type = 'LlmCallCompleted') AS calls,
+    coalesce(sum((payload #>> '{usage,input}')::bigint + (payload #>> '{usage,cacheRead}')::bigint + (payload #>> '{usage,cacheWrite}')::bigint), 0) AS tokens_in,
+    coalesce(sum((payload #>> '{usage,output}')::bigint), 0) AS tokens_out,
+    coalesce(sum(round((payload #>> '{cost,usd}')::numeric * 1000000000)), 0)::bigint AS cost_nano,
+    count(*) FILTER (WHERE type = 'LlmCallCompleted' AND payload #> '{cost,usd}' IS NULL) AS unpriced,
+    coalesce(bool_or((payload #>> '{cost,simulated}')::bool), false) AS simulated,
+    count(*) FILTER (WHERE type = 'LlmCallFailed') AS retries,
+    count(*) FILTER (WHERE type = 'StreamInvalidated') AS cuts
+  FROM :agent.events WHERE type IN ('LlmCallCompleted', 'LlmCallFailed', 'StreamInvalidated') GROUP BY run_id, stream_id
+) c
+WHERE s.run_id = c.run_id AND s.stream_id = c.stream_id;
 `,
   },
 } as const;

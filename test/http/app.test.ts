@@ -151,6 +151,7 @@ describe("reading and steering a run", () => {
       error: null,
       generation: 1,
       attributes: { customer: "<b>acme</b>" },
+      spent: { modelCalls: 2, tokens: 30, nanoUsd: 1_500_000, unpriced: 0, simulated: false },
       createdAt: 0,
       endedAt: 1_000,
     };
@@ -162,7 +163,10 @@ describe("reading and steering a run", () => {
     const response = await fakeApp({ store: { list } }).ask("/runs?agent=echo&status=completed&cursor=b&limit=3");
     const text = await response.text();
     expect(text).not.toContain("secret");
-    expect(JSON.parse(text)).toMatchObject({ runs: [{ runId: RUN, endedAt: "1970-01-01T00:00:01.000Z" }], next: "c" });
+    expect(JSON.parse(text)).toMatchObject({
+      runs: [{ runId: RUN, endedAt: "1970-01-01T00:00:01.000Z", modelCalls: 2, tokens: 30, costUsd: 0.0015 }],
+      next: "c",
+    });
     expect(filters).toEqual([{ agents: ["echo"], statuses: ["completed"], before: "b", limit: 3 }]);
   });
 });

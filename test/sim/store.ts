@@ -1,9 +1,10 @@
 // Over 300 lines: one twin of one port. The store for the simulation: in memory, with the statements' semantics, and as fickle as a network makes it.
-import { priceOf } from "../../shared/core/cost.ts";
+import { NANO_PER_USD, priceOf } from "../../shared/core/cost.ts";
 import { digestOf } from "../../shared/core/digest.ts";
 import { TorenError } from "../../shared/core/errors.ts";
 import type { TaskOutcome } from "../../shared/core/events.ts";
 import type { Json } from "../../shared/core/json.ts";
+import { totalTokens, type Usage } from "../../shared/core/messages.ts";
 import { isCapped, NO_BUDGET, NOTHING } from "../../shared/core/task/ledger.ts";
 import { termsOf, wordsOf } from "../../shared/core/terms.ts";
 import type {
@@ -12,6 +13,7 @@ import type {
   RunOutline,
   RunRow,
   RunStore,
+  Spent,
   Store,
   StreamRow,
   TaskStore,
@@ -187,7 +189,7 @@ function createRuns(connection: Connection): RunStore {
         const shown = rest.slice(0, limit);
         const last = shown.at(-1);
         const next = rest.length > limit && last !== undefined ? placeOf(last) : null;
-        return { runs: shown.map(outlineOf), next };
+        return { runs: shown.map((r) => ({ ...outlineOf(r), spent: spentOf(tx, r.runId) })), next };
       });
     },
     streams: (_, runId) =>
@@ -209,6 +211,21 @@ function createRuns(connection: Connection): RunStore {
           ),
       ),
     files: (_, runId) => ask(connection, "files", (tx) => [...(tx.db.run(runId)?.record.files ?? [])]),
+  };
+}
+
+/** From the log, where Postgres has counted as it was written. */
+function spentOf(tx: Transaction, runId: string): Spent {
+  const events = [...(tx.db.run(runId)?.events.values() ?? [])].flat().filter((e) => e.type === "LlmCallCompleted");
+  const answers = events.map(
+    (e) => e.payload as unknown as { usage?: Usage; cost?: { usd: number; simulated: boolean } },
+  );
+  return {
+    modelCalls: answers.length,
+    tokens: answers.reduce((sum, { usage }) => sum + (usage === undefined ? 0 : totalTokens(usage)), 0),
+    nanoUsd: answers.reduce((sum, { cost }) => sum + Math.round((cost?.usd ?? 0) * NANO_PER_USD), 0),
+    unpriced: answers.filter(({ cost }) => cost === undefined).length,
+    simulated: answers.some(({ cost }) => cost?.simulated),
   };
 }
 

@@ -4,6 +4,7 @@ import { GRACE_MS } from "../../core/limits.ts";
 import type { Next } from "../../ports/store.ts";
 import type { Item } from "./committer.ts";
 import { send } from "./statements.ts";
+import { tallyOf } from "./tally.ts";
 
 /** What became of an item. `again`: nothing of it was written, send it anew. */
 export interface Row {
@@ -51,7 +52,9 @@ interface Reach {
 const oneValues = (items: readonly Item[]): unknown[] => {
   const [, ...columns] = [...places(items), items.map((item) => item.append.progress), leases(items)] as unknown[][];
   const [, types, payloads] = eventColumns(items);
-  return [...columns.map(([value]) => value), types, payloads];
+  const [item] = items;
+  const tally = item === undefined ? null : tallyOf(item.append);
+  return [...columns.map(([value]) => value), types, payloads, tally?.some((count) => count > 0) ? tally : null];
 };
 
 /** $1..$6 of the forms for many. */
@@ -68,6 +71,8 @@ const places = (items: readonly Item[]): unknown[] => {
 };
 
 const leases = (items: readonly Item[]): number[] => items.map((item) => item.append.lease.leaseMs);
+
+const tallies = (items: readonly Item[]): number[] => items.flatMap((item) => tallyOf(item.append));
 
 /** The last three of the forms for many: where each item's events begin, and all events. One JSON array of payloads: an array of texts is escaped once more. */
 function eventColumns(items: readonly Item[]): unknown[] {
@@ -86,6 +91,7 @@ const plainValues = (items: readonly Item[]): unknown[] => [
   items.map((item) => item.append.progress),
   leases(items),
   ...eventColumns(items),
+  tallies(items),
 ];
 
 function fullValues(items: readonly Item[]): unknown[] {
@@ -109,6 +115,7 @@ function fullValues(items: readonly Item[]): unknown[] {
     RUN_ENDED,
     ...eventColumns(items),
     ...purseColumns(items),
+    tallies(items),
   ];
 }
 

@@ -3,7 +3,7 @@
 import { TorenError } from "../../core/errors.ts";
 import type { Json } from "../../core/json.ts";
 import { NO_ATTRIBUTES, termsQuery } from "../../core/terms.ts";
-import type { RunFilter, RunOutline, RunRow, RunStatus, RunStore } from "../../ports/store.ts";
+import type { ListedRun, RunFilter, RunOutline, RunRow, RunStatus, RunStore, Spent } from "../../ports/store.ts";
 import { restoreAll } from "./blobs.ts";
 import type { Statements } from "./statements.ts";
 
@@ -66,17 +66,34 @@ function idsFrom(text: string): { readonly first: string; readonly last: string 
   return { first: dashed(hex.padEnd(ID_DIGITS, "0")), last: dashed(hex.padEnd(ID_DIGITS, "f")) };
 }
 
-async function outlines(statements: Statements, places: readonly Place[]): Promise<RunOutline[]> {
+async function outlines(statements: Statements, places: readonly Place[]): Promise<ListedRun[]> {
   const byAgent = [...Map.groupBy(places, (place) => place.agent)];
   const found = await Promise.all(
     byAgent.map(async ([agent, some]) => {
-      const rows = await statements.ask<OutlineRow>("read-outlines", agent, [some.map((place) => place.runId)]);
-      return Promise.all(rows.map((row) => outline(statements, agent, row)));
+      const rows = await statements.ask<OutlineRow & SpentRow>("read-outlines", agent, [
+        some.map((place) => place.runId),
+      ]);
+      return Promise.all(rows.map(async (row) => ({ ...(await outline(statements, agent, row)), spent: spent(row) })));
     }),
   );
   const byId = new Map(found.flat().map((run) => [run.runId, run]));
   return places.flatMap(({ runId }) => byId.get(runId) ?? []);
 }
+
+interface SpentRow {
+  readonly calls: number;
+  readonly tokens: number;
+  readonly nano: number;
+  readonly unpriced: number;
+  readonly simulated: boolean;
+}
+const spent = ({ calls, tokens, nano, unpriced, simulated }: SpentRow): Spent => ({
+  modelCalls: calls,
+  tokens,
+  nanoUsd: nano,
+  unpriced,
+  simulated,
+});
 
 export interface OutlineRow {
   readonly run_id: string;

@@ -81,5 +81,6 @@ function valuesOf(plan: Plan, events: readonly Stored[], inputs: readonly Stored
     claimed.map((t) => t.wave),
     claimed.map((t) => t.taskId),
     plan.waves.map((w) => w.maxParallel),
+    plan.events.filter((e) => e.type === "StreamInvalidated").length,
   ];
 }

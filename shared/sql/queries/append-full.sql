@@ -18,6 +18,7 @@
 -- $20 before int[] (events of the items before it)           $21 type text[]     $22 payloads, a jsonb array      (as append-plain's)
 -- $23 hold tokens bigint[], $24 hold nano dollars bigint[] (null: leaves its reservation as it is)   $25 spent tokens bigint[], $26 spent nano bigint[]
 -- $27 keep bool[]: what it held until now counts as spent
+-- $28 what the items add to their streams' counts bigint[], nine an item, as append-one's
 -- Returns a row an item: outcome ok|conflict|again|budget|heard, inbox_seq, status ('running' after a refused park), rang: its wave has told the run (one item a bell).
 WITH want AS MATERIALIZED (
   SELECT w.ord, w.run_id, w.stream_id COLLATE "C" AS stream_id, w.head, w.epoch, w.n, w.next, w.progress, w.keep_attempts, w.absorbed, w.wait, w.wake_ms,
@@ -121,7 +122,18 @@ WITH want AS MATERIALIZED (
     solo_attempts = CASE WHEN k.progress OR k.parks OR k.next = 'end' OR (k.next = 'release' AND NOT k.keep_attempts) THEN 0 ELSE s.solo_attempts END,
     hold_tokens = coalesce(k.new_tokens, s.hold_tokens),
     hold_nano = coalesce(k.new_nano, s.hold_nano),
-    problem = CASE WHEN k.n > 0 OR k.parks THEN NULL ELSE s.problem END   -- whoever parks has worked on it
+    problem = CASE WHEN k.n > 0 OR k.parks THEN NULL ELSE s.problem END,  -- whoever parks has worked on it
+    model_calls = s.model_calls + coalesce(($28::bigint[])[k.ord * 9 + 1], 0),
+    tokens_in = s.tokens_in + coalesce(($28::bigint[])[k.ord * 9 + 2], 0),
+    tokens_out = s.tokens_out + coalesce(($28::bigint[])[k.ord * 9 + 3], 0),
+    cost_nano = s.cost_nano + coalesce(($28::bigint[])[k.ord * 9 + 4], 0),
+    unpriced = s.unpriced + coalesce(($28::bigint[])[k.ord * 9 + 5], 0),
+    simulated = s.simulated OR coalesce(($28::bigint[])[k.ord * 9 + 6], 0) > 0,
+    retries = s.retries + coalesce(($28::bigint[])[k.ord * 9 + 7], 0),
+    cuts = s.cuts + coalesce(($28::bigint[])[k.ord * 9 + 8], 0),
+    replays = s.replays + coalesce(($28::bigint[])[k.ord * 9 + 9], 0),
+    paid_nano = CASE WHEN ($28::bigint[])[k.ord * 9 + 4] > 0 AND s.paid_day IS DISTINCT FROM (clock_timestamp() AT TIME ZONE 'UTC')::date THEN 0 ELSE s.paid_nano END + coalesce(($28::bigint[])[k.ord * 9 + 4], 0),
+    paid_day = CASE WHEN ($28::bigint[])[k.ord * 9 + 4] > 0 THEN (clock_timestamp() AT TIME ZONE 'UTC')::date ELSE s.paid_day END
   FROM change k
   WHERE s.run_id = k.run_id AND s.stream_id = k.stream_id
   RETURNING k.ord, s.run_id, s.stream_id, s.head_seq - coalesce(k.n, 0) AS head, k.n, k.before, s.inbox_seq, s.status, k.old_wait, s.wait, k.outcome, k.output, k.error

@@ -5,6 +5,7 @@
 -- New tasks are of the run's generation (I7): older code must not begin what newer code planned.
 -- $1 run  $2 head  $3 epoch  $4 event types text[]  $5 payloads jsonb[]  $6 progress bool  $7 lease ms int  $8 grace ms int
 -- $9 waves int[]  $10 on_failure text[]  $18 tasks worked on at once int[] (null: no bound)
+-- $19 cuts among the events int
 -- $11 wave int[]  $12 task id text[]  $13 role text[]  $14 input jsonb[]  $15 digest text[]      (a new task each)
 -- $16 wave int[]  $17 task id text[]                                                            (a claimed task each)
 -- Returns one row, or none: head or epoch was not as expected. `complete`: waves decided already, for which no bell will come.
@@ -29,7 +30,8 @@ WITH locked AS MATERIALIZED (
     wait = CASE WHEN k.wave IS NULL THEN NULL ELSE s.wait END,
     attempts = CASE WHEN k.wave IS NULL AND $6::bool THEN 0 ELSE s.attempts END,
     solo_attempts = CASE WHEN k.wave IS NULL AND $6::bool THEN 0 ELSE s.solo_attempts END,
-    problem = CASE WHEN k.wave IS NULL THEN NULL ELSE s.problem END
+    problem = CASE WHEN k.wave IS NULL THEN NULL ELSE s.problem END,
+    cuts = s.cuts + CASE WHEN k.wave IS NULL THEN $19::int ELSE 0 END
   FROM (SELECT 'run' COLLATE "C" AS stream_id, NULL::int AS wave FROM go UNION ALL SELECT stream_id, wave FROM claim) k
   WHERE s.run_id = $1::uuid AND s.stream_id = k.stream_id
   RETURNING s.stream_id, s.inbox_seq, s.status, k.wave

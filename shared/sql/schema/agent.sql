@@ -63,10 +63,22 @@ CREATE TABLE :agent.streams (
   wave int,                                         -- the wave that counts this task NOW: a re-plan moves it; never derived from the id
   hold_tokens bigint NOT NULL DEFAULT 0,            -- reserved in the run's budget for the model call under way
   hold_nano bigint NOT NULL DEFAULT 0,              -- the same in billionths of a US dollar
+  model_calls int NOT NULL DEFAULT 0,               -- answers on record, cut ones too: each was paid; so everything below
+  tokens_in bigint NOT NULL DEFAULT 0,              -- of them, from the cache too
+  tokens_out bigint NOT NULL DEFAULT 0,
+  cost_nano bigint NOT NULL DEFAULT 0,              -- billionths of a US dollar, of those with a price
+  unpriced int NOT NULL DEFAULT 0,                  -- answers without one
+  simulated boolean NOT NULL DEFAULT false,         -- a price in it is made up
+  retries int NOT NULL DEFAULT 0,                   -- calls that failed
+  cuts int NOT NULL DEFAULT 0,
+  replays int NOT NULL DEFAULT 0,                   -- recorded answers that a resumed task used again
+  paid_nano bigint NOT NULL DEFAULT 0,              -- what was paid on paid_day, the last one (UTC) that something was paid on
+  paid_day date,
   PRIMARY KEY (run_id, stream_id)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500, autovacuum_analyze_scale_factor = 0.05,
         autovacuum_vacuum_cost_delay = 0);
 CREATE INDEX streams_wake ON :agent.streams (wake_at) WHERE wake_at IS NOT NULL;
+CREATE INDEX streams_paid ON :agent.streams (paid_day) WHERE paid_day IS NOT NULL;  -- changes once a day: all other appends stay heap-only
 CREATE INDEX streams_parked ON :agent.streams (run_id, stream_id) WHERE status = 'parked';
 
 -- The log (I1). Insert-only.

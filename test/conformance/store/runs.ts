@@ -1,4 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
+import type { Json } from "../../../shared/core/json.ts";
 import type { RunFilter } from "../../../shared/ports/store.ts";
 import { type Bench, completed, event, failed, SHORT_LEASE_MS, uuid, wave } from "./bench.ts";
 
@@ -167,6 +168,28 @@ export function runSuite(get: () => Bench): void {
         }
         expect(seen.slice(0, 5)).toEqual(ids);
       }
+    });
+
+    test("a list says what the model calls of each run came to, whatever form of append recorded them", async () => {
+      const b = get();
+      const { runId, run, tasks } = await b.planned(2);
+      const [first, second] = await Promise.all(tasks.map((task) => b.take(task)));
+      if (first === undefined || second === undefined) throw new Error("no tasks");
+      const usage = { input: 1, cacheRead: 2, cacheWrite: 3, output: 4, reasoning: 1 };
+      const asked = event("LlmCallStarted", { stepId: "s", requestDigest: "d" });
+      const answer = (cost?: Json) =>
+        event("LlmCallCompleted", { stepId: "s", response: {}, usage, ...(cost === undefined ? {} : { cost }) });
+      const spent = async () => (await b.store.runs.list({ text: runId, limit: 1 })).runs[0]?.spent;
+      expect(await spent()).toEqual({ modelCalls: 0, tokens: 0, nanoUsd: 0, unpriced: 0, simulated: false });
+      await first.write([asked, answer({ usd: 0.1, simulated: false })]);
+      await Promise.all([first, second].map((writer) => writer.write([asked, answer({ usd: 0.2, simulated: false })])));
+      expect(await spent()).toEqual({ modelCalls: 3, tokens: 30, nanoUsd: 500_000_000, unpriced: 0, simulated: false });
+      await first.write([event("StreamInvalidated", { fromSeq: 1, reason: "edit", generation: 1 })]); // paid all the same
+      await second.write([asked, answer()]);
+      await second.write([asked, answer({ usd: 0.000000001, simulated: true })], completed());
+      expect(await spent()).toEqual({ modelCalls: 5, tokens: 50, nanoUsd: 500_000_001, unpriced: 1, simulated: true });
+      await run.write([event("RunCompleted")], completed());
+      expect(await spent()).toMatchObject({ modelCalls: 5 });
     });
 
     test("labels are part of what makes a request the same", async () => {

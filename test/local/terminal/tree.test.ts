@@ -29,6 +29,8 @@ const run = (waves: RunJson["waves"], more: Partial<RunJson> = {}): RunJson => (
   mode: "task",
   status: "running",
   attributes: {},
+  modelCalls: 0,
+  tokens: 0,
   error: null,
   generation: 1,
   createdAt: "2026-01-01T00:00:00.000Z",
