@@ -9,7 +9,7 @@ import type { Database } from "../../shared/ports/database.ts";
 import type { RunRow } from "../../shared/ports/store.ts";
 import { serving } from "../support/agents.ts";
 import { checkLog, dumpDatabase } from "../support/log-checker.ts";
-import { createStack, passTime, type Stack } from "../support/stack.ts";
+import { createStack, emptied, passTime, type Stack } from "../support/stack.ts";
 import { hurried } from "./hurry.ts";
 import { AGENT, type Scenario, type World, worldOf } from "./world.ts";
 
@@ -18,16 +18,6 @@ export interface Disturbed {
   readonly runId: string;
   readonly world: World;
 }
-
-/** What a failed row left behind would be worked on by the next one. A TRUNCATE costs as much as the rest of a row. */
-const EMPTY = [
-  ...["runs", "streams", "events", "inbox", "task_specs", "waves", "blobs", "budgets", "snapshots"].map(
-    (table) => `agent_${AGENT}.${table}`,
-  ),
-  "toren_control.queue_messages",
-]
-  .map((table) => `DELETE FROM ${table}`)
-  .join(";");
 
 const stackOf = (database: Database, agent: AgentDefinition, generation: number, world: World, hand: Fate): Stack =>
   createStack({ database, agents: serving(agent, generation), model: world.model, fate: hand });
@@ -42,7 +32,7 @@ export async function disturb(
   disturbances: readonly Fate[],
   cancelAt: number | null = null,
 ): Promise<Disturbed> {
-  await database.pool.query(EMPTY);
+  await emptied(database, AGENT); // what a failed row left behind would be worked on by the next one
   const world = worldOf(scenario);
   const { runId, helper } = await prepared(database, scenario, world);
   const cancel = once(() => cancelRun(helper.deps, { agent: AGENT, runId, reason: "changed my mind" }));

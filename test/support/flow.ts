@@ -2,7 +2,7 @@
 import type { Database } from "../../shared/ports/database.ts";
 
 export async function forgetGates({ pool }: Database): Promise<void> {
-  await pool.query("TRUNCATE toren_control.gates CASCADE");
+  await pool.query("DELETE FROM toren_control.gates");
 }
 
 /** As if so much time had passed at all gates. */
