@@ -39,6 +39,21 @@ export function magicOf(bytes: Uint8Array): Magic | null {
   return /^%PDF-|[\r\n]%PDF-\d\.\d[\r\n]/.test(start) ? { media: PDF, what: "a PDF" } : null;
 }
 
+/** Where an image of this type ends, unless it was cut off on its way: what a provider refuses is refused before it is part of a conversation. */
+export function isWholeImage(media: string, bytes: Uint8Array): boolean {
+  const content = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  switch (media) {
+    case "image/png":
+      return content.lastIndexOf("IEND", undefined, "latin1") > 8;
+    case "image/jpeg":
+      return content.lastIndexOf("\u00FF\u00D9", undefined, "latin1") > 2;
+    case "image/gif":
+      return content.lastIndexOf(";", undefined, "latin1") > 12;
+    default:
+      return content.byteLength >= 12 && content.readUInt32LE(4) + 8 <= content.byteLength; // RIFF says its own length
+  }
+}
+
 export const PDF = "application/pdf";
 
 /** By a byte order mark (UTF-8, UTF-16), which isn't part of the text; else UTF-8; else, where the bytes look like text, Windows-1252, which holds Latin-1. */

@@ -1,7 +1,7 @@
 // The door for files: what can't be used is refused here with the reason, and nothing of it is stored (c20).
 import { TorenError } from "../core/errors.ts";
 import { FILE_MAX_BYTES } from "../core/limits.ts";
-import { decodeText, magicOf, PDF } from "../core/text-files.ts";
+import { decodeText, isWholeImage, magicOf, PDF } from "../core/text-files.ts";
 import type { FileInfo, Files, NewFile, ReadPdf } from "../ports/files.ts";
 
 export interface AddFileDeps {
@@ -35,6 +35,7 @@ export async function addFile(deps: AddFileDeps, file: Omit<NewFile, "pageTexts"
   if (isCalledPdf(file)) throw refused("it is called a PDF, but isn't one");
   if (magic !== null) {
     if (magic.media === null) throw refused(`it is ${magic.what}; ${ADMITTED}`);
+    if (!isWholeImage(magic.media, content)) throw refused(`it is ${magic.what} that is cut off`);
     return deps.files.add({ ...file, mediaType: magic.media });
   }
   const text = decodeText(content);

@@ -17,10 +17,10 @@ export const fileName = z
   .string()
   .min(1)
   .max(255)
-  .refine((text) => text.isWellFormed(), "not well-formed text")
-  .refine((text) => !/[\p{Cc}\\]/u.test(text), "no control characters and no backslash")
+  .refine((text) => text.isWellFormed(), "must be well-formed text")
+  .refine((text) => !/[\p{Cc}\\]/u.test(text), "must have no control characters and no backslash")
   .refine((text) => !/^[a-zA-Z]:/.test(text) && text.split("/").every((part) => !["", ".", ".."].includes(part)), {
-    message: "a relative name: no leading or doubled `/`, no `.` or `..` as a part",
+    message: "must be a relative name: no leading or doubled `/`, no `.` or `..` as a part",
   });
 
 export async function addFile(c: HttpContext, deps: HttpDeps): Promise<Response> {

@@ -2,6 +2,8 @@ import { describe, expect, test } from "@jest/globals";
 import { addFile } from "../../shared/engine/add-file.ts";
 import type { NewFile } from "../../shared/ports/files.ts";
 
+const PNG = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 0];
+
 function door(pdf: "read" | "broken" = "read") {
   const kept: NewFile[] = [];
   const deps = {
@@ -27,7 +29,15 @@ describe("files at the door", () => {
     ["text keeps the type it is said to have", "a.md", "text/markdown", "# A", "text/markdown"],
     ["text of no type", "a", "application/octet-stream", "a", "text/plain"],
     ["Latin-1", "l.csv", "text/csv", [0x61, 0x62, 0x63, 0xe4], "text/csv"],
-    ["an image is admitted, whatever it is called", "x.txt", "text/plain", [0x89, 0x50, 0x4e, 0x47, 13], "image/png"],
+    [
+      "an image is admitted, whatever it is called",
+      "x.txt",
+      "text/plain",
+      [...PNG, ...Buffer.from("IEND")],
+      "image/png",
+    ],
+    ["a JPEG", "x.jpg", "image/jpeg", [0xff, 0xd8, 0xff, 0xe0, 1, 0xff, 0xd9], "image/jpeg"],
+    ["a WebP", "x.webp", "image/webp", "RIFF\u0006\u0000\u0000\u0000WEBPVP", "image/webp"],
     ["a PDF, whatever it is called", "report", "text/plain", "%PDF-1.7", "application/pdf"],
   ])("%s", async (_what, name, said, content, mediaType) => {
     expect(await door().add(name, said, content)).toMatchObject({ name, mediaType });
@@ -45,6 +55,22 @@ describe("files at the door", () => {
     ["a PDF by name alone", "B.PDF", "text/plain", "Hello", "it is called a PDF, but isn't one."],
     ["a PDF by type alone", "b", "application/pdf", "Hello", "it is called a PDF, but isn't one."],
     ["an office document", "a.docx", "text/plain", "PK\u0003\u0004", "it is a ZIP archive"],
+    ["a PNG that is cut off", "a.png", "image/png", PNG, "it is a PNG image that is cut off."],
+    [
+      "a JPEG that is cut off",
+      "a.jpg",
+      "image/jpeg",
+      [0xff, 0xd8, 0xff, 0xe0, 1],
+      "it is a JPEG image that is cut off.",
+    ],
+    [
+      "a WebP that is cut off",
+      "a.webp",
+      "image/webp",
+      "RIFF\u0009\u0000\u0000\u0000WEBPVP",
+      "it is a WebP image that is cut off.",
+    ],
+    ["a GIF that is cut off", "a.gif", "image/gif", "GIF89a\u0001", "it is a GIF image that is cut off."],
     ["binary data", "a.bin", "text/plain", [0, 1, 2, 3], "it is binary data; text, PDFs and images (PNG, JPEG"],
   ])("c20: %s is refused with the reason, and nothing is stored", async (_what, name, mediaType, content, say) => {
     const { add, kept } = door("broken");
