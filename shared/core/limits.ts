@@ -267,6 +267,10 @@ export const ELIDE_MIN_CHARS = 500;
 export const RECENT_RESULTS_KEPT = 3;
 /** Of the window, past which the older part of a conversation becomes a summary: the answer and the summary's request must still fit. */
 export const FOLD_AT_PERCENT = 78;
+/** Of the window, that a summary must free unless it is nearly full: each is a call, and less is used up by the next steps. */
+export const FOLD_MIN_FREED_PERCENT = 10;
+/** Summaries without a step in between: a second one where the first kept too much, a third where the provider knew better. More would go in a circle. */
+export const FOLDS_IN_A_ROW_MAX = 3;
 /** Of the window, past which the recent messages are folded too: the next answer would have no room. */
 export const WINDOW_FULL_AT_PERCENT = 95;
 /** Three exchanges: a model that loses its last steps repeats them. */

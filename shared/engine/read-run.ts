@@ -143,7 +143,7 @@ const NEEDS_DECISION: ErrorCode = "cut.needs_decision";
 function cutReason(runId: string, { stream, reason, calls, price, instead }: WaitingCut): string {
   const named = calls.length === 0 ? "" : ` (${calls.join(", ")}), and ${paidAgain(price)}`;
   const keep = instead?.standing === 0 ? "" : " to repeat it, or `--keep` to go on from what is recorded";
-  return `${stream}: ${NEEDS_DECISION}: an edit (${reason}) would repeat a completed call that has effects outside${named}; decide with \`toren jobs resume ${runId} --rerun\`${keep}; or revert the edit and run \`toren jobs resume ${runId}\``;
+  return `${stream}: ${NEEDS_DECISION}: an edit (${reason}) would repeat a call that has effects outside${named}; decide with \`toren jobs resume ${runId} --rerun\`${keep}; or revert the edit and run \`toren jobs resume ${runId}\``;
 }
 
 function paidAgain({ modelCalls, usd, simulated }: Price): string {

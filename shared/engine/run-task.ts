@@ -7,7 +7,7 @@ import { headerOf } from "../core/task/header.ts";
 import { type Action, type Caps, nextAction } from "../core/task/loop.ts";
 import { type Replayed, replay } from "../core/task/replay.ts";
 import type { Snapshot } from "../core/task/snapshot.ts";
-import type { Deployed } from "../ports/agents.ts";
+import type { Deployed, RoleDefinition } from "../ports/agents.ts";
 import type { Gate } from "../ports/flow.ts";
 import type { Lease, TaskSpec } from "../ports/store.ts";
 import { askStep } from "./ask-step.ts";
@@ -105,7 +105,7 @@ async function resume(deps: EngineDeps, hint: TaskHint, at: Circumstances, found
   const read = (): Replayed => replay(header, checkOf(role), spec.input, log, spec.session, found.snapshot);
   let replayed = read();
   if (replayed.type === "mismatch") {
-    const refused = await refuseCut(deps, hint, { ...found, log }, replayed);
+    const refused = await refuseCut(deps, hint, { ...found, log }, role, replayed);
     if (refused !== null) return refused;
     note({
       type: "StreamInvalidated",
@@ -124,13 +124,16 @@ async function refuseCut(
   deps: EngineDeps,
   hint: TaskHint,
   found: Found,
+  { onUnknownOutcome }: RoleDefinition,
   cut: Replayed & { type: "mismatch" },
 ): Promise<Worked | null> {
   const { log, writer, deployed } = found;
   const { fromSeq, reason } = cut;
   const { generation } = deployed;
-  if (cut.calls.length > 0 && !mayCut(log, fromSeq, generation)) {
-    const request = cutRequest(log, cut, generation, cut);
+  // A role that is careful about unknown outcomes is asked for calls under way too: an edit must not be the way around its question.
+  const calls = onUnknownOutcome === "retry" ? cut.calls : [...cut.calls, ...cut.begun];
+  if (calls.length > 0 && !mayCut(log, fromSeq, generation)) {
+    const request = cutRequest(log, cut, generation, { calls, price: cut.price });
     if (request !== null) writer.buffer({ ...request });
     const parked = await parkStream({ deps, hint, writer }, "cut");
     if (parked !== null) return parked;

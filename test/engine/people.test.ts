@@ -151,6 +151,38 @@ describe("approvals", () => {
     expect(ran).toEqual([]);
   });
 
+  test("two equal calls of one answer are two to decide about: allowing one runs one", async () => {
+    const ran: string[] = [];
+    const refund = { name: "refund", args: { n: 1 } };
+    const { stack, runId } = await waiting([gated("refund", ran)], [refund, refund]);
+    const [first, second] = await stack.deps.store.tasks.approvals(AGENT, runId);
+    expect(first?.key).not.toBe(second?.key);
+    await decideApproval(stack.deps, decide(runId, true, { call: `${first?.toolUseId}` }));
+    expect((await stack.drive({ agent: AGENT, runId }))?.status).toBe("waitingApproval");
+    expect(ran).toEqual(['refund {"n":1}']);
+    await decideApproval(stack.deps, decide(runId, false, { comment: "once is enough" }));
+    expect(await stack.drive({ agent: AGENT, runId })).toMatchObject({
+      status: "completed",
+      output: "refund done | ann did not allow this call, and it did not run: once is enough",
+    });
+    expect(ran).toEqual(['refund {"n":1}']);
+  });
+
+  test("a call that was denied and is made again is another one: it is asked about again", async () => {
+    const ran: string[] = [];
+    const model = createScriptedModel(
+      (r, n): Turn => (n < 2 ? { tools: [{ name: "refund", args: { n: 1 } }] } : results(r).join()),
+    );
+    const stack = t.stack([role("main", { tools: [gated("refund", ran)] })], MAIN, { model });
+    const runId = await stack.start(AGENT, "x");
+    await stack.drive({ agent: AGENT, runId });
+    await decideApproval(stack.deps, decide(runId, false, { comment: "photos first" }));
+    expect((await stack.drive({ agent: AGENT, runId }))?.status).toBe("waitingApproval");
+    await decideApproval(stack.deps, decide(runId, true));
+    expect(await stack.drive({ agent: AGENT, runId })).toMatchObject({ status: "completed", output: "refund done" });
+    expect(ran).toHaveLength(1);
+  });
+
   test("what nobody decides in time is denied, by a fact under the decision's own key", async () => {
     const ran: string[] = [];
     const { row } = await waiting([gated("refund", ran)], [{ name: "refund", args: { n: 1 } }], {

@@ -125,6 +125,20 @@ describe("a call whose worker died, under onUnknownOutcome: ask", () => {
     expect(of.begun).toHaveLength(3);
   });
 
+  test("I6b: an edit doesn't do it again behind everybody's back: the cut waits, and names the call", async () => {
+    const of = desk(once);
+    const first = of.stack();
+    const runId = await first.start(AGENT, "x");
+    await diesInside(of, first, runId);
+    of.world.hang = false;
+    const edited = t.stack([role("main", { tools: [of.mail], onUnknownOutcome: "ask", system: "Another." })], MAIN, {
+      model: of.model,
+      generation: 2,
+    });
+    expect((await edited.drive({ agent: AGENT, runId }))?.status).toBe("waitingCut");
+    expect(of.begun).toHaveLength(1);
+  });
+
   test("what nobody decides in time stays as it is", async () => {
     const of = desk(once, { approvalTimeoutMs: 150 });
     const first = of.stack();

@@ -324,6 +324,42 @@ export const BUGS: readonly Bug[] = [
     killedBy: { file: "test/engine/people.test.ts", test: "c6: whether a call needs approval is decided once" },
   },
   {
+    name: "one decision allows all equal calls",
+    edits: [
+      {
+        file: "shared/core/task/state.ts",
+        find: "    if (!state.asked.has(key)) return key;",
+        replace: "    return key;",
+      },
+    ],
+    killedBy: { file: "test/engine/people.test.ts", test: "two equal calls of one answer are two to decide about" },
+  },
+  {
+    name: "an edit is the way around the question about an unknown outcome",
+    edits: [
+      {
+        file: "shared/engine/run-task.ts",
+        find: 'onUnknownOutcome === "retry" ? cut.calls : [...cut.calls, ...cut.begun]',
+        replace: 'onUnknownOutcome === "retry" || cut.begun ? cut.calls : []',
+      },
+    ],
+    killedBy: { file: UNKNOWN_OUTCOME, test: "I6b: an edit doesn't do it again behind everybody's back" },
+  },
+  {
+    name: "summaries that are too long are asked for again and again",
+    edits: [
+      {
+        file: "shared/core/task/compaction.ts",
+        find: "  if (state.folds >= FOLDS_IN_A_ROW_MAX)",
+        replace: "  if (state.folds > 1_000 * FOLDS_IN_A_ROW_MAX)",
+      },
+    ],
+    killedBy: {
+      file: "test/core/task/compaction.test.ts",
+      test: "a model whose summaries are longer than they may be is not asked for them in a circle",
+    },
+  },
+  {
     name: "turns that a person was shown are held against today's prompt",
     edits: [{ file: "shared/core/task/replay.ts", find: "      event.seq > sealedUpTo &&\n", replace: "" }],
     killedBy: {
@@ -487,8 +523,8 @@ export const BUGS: readonly Bug[] = [
     edits: [
       {
         file: "shared/engine/run-task.ts",
-        find: "if (cut.calls.length > 0 && !mayCut(log, fromSeq, generation)) {",
-        replace: "if (cut.calls.length > 99 && !mayCut(log, fromSeq, generation)) {",
+        find: "if (calls.length > 0 && !mayCut(log, fromSeq, generation)) {",
+        replace: "if (calls.length > 99 && !mayCut(log, fromSeq, generation)) {",
       },
     ],
     killedBy: { file: SIMULATION, test: "an edited prompt, " },

@@ -53,6 +53,7 @@ export function answered(state: TaskState, response: Answer, spent: Usage): void
   // Calls of an answer that was refused are never run: without results they would make the history illegal.
   const refused = response.stopReason === "refusal";
   const said = refused ? response.content.filter((part) => part.type !== "toolUse") : response.content;
+  state.folds = 0;
   append(state.header, state.history, answerMessage(said));
   state.measured = measuredBy(state.measured, spent, state.history);
   const paused = response.stopReason === "pause" && uses.length === 0; // a call needs its result before anything else is said

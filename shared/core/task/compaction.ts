@@ -11,6 +11,8 @@ import {
   ELIDE_MIN_CHARS,
   ELIDE_MIN_FREED_PERCENT,
   FOLD_AT_PERCENT,
+  FOLD_MIN_FREED_PERCENT,
+  FOLDS_IN_A_ROW_MAX,
   MEDIA_TOKENS,
   PART_BYTES_MIN,
   RECENT_MESSAGES_KEPT,
@@ -25,7 +27,14 @@ import { merged, requestOf } from "./header.ts";
 import { feedbackMessage, textOf } from "./history.ts";
 import { pressure, tokensOf, tokensOfHeader, tokensOfMessages } from "./pressure.ts";
 import type { TaskState } from "./task-state.ts";
-import { elidedResult, foldedSummary, mediaInWords, partSummaryRequest, summaryRequest } from "./texts.ts";
+import {
+  elidedEffect,
+  elidedResult,
+  foldedSummary,
+  mediaInWords,
+  partSummaryRequest,
+  summaryRequest,
+} from "./texts.ts";
 
 export type Shrink =
   | { readonly type: "record"; readonly event: TaskEvent & { type: "ToolResultsElided" | "ContextCompacted" } }
@@ -66,12 +75,16 @@ function elidable(state: TaskState, room: number): string[] | null {
 }
 
 /** The history with short texts in place of these results. */
-export function withElided(messages: readonly Message[], toolUseIds: ReadonlySet<string>): Message[] {
+export function withElided(
+  messages: readonly Message[],
+  { elided, external }: Pick<TaskState, "elided" | "external">,
+): Message[] {
   const tools = new Map<string, string>();
   const short = (part: UserPart): UserPart => {
-    if (part.type !== "toolResult" || !toolUseIds.has(part.toolUseId)) return part;
+    if (part.type !== "toolResult" || !elided.has(part.toolUseId)) return part;
     const { type, toolUseId, isError } = part;
-    return { type, toolUseId, text: elidedResult(tools.get(toolUseId) ?? "a tool"), isError };
+    const text = external.has(toolUseId) ? elidedEffect : elidedResult;
+    return { type, toolUseId, text: text(tools.get(toolUseId) ?? "a tool"), isError };
   };
   return messages.map((message): Message => {
     if (message.role === "user") return { role: "user", content: message.content.map(short) };
@@ -85,22 +98,32 @@ export const summaryMessage = (summary: string): Message => feedbackMessage(fold
 /** The second tier. */
 function fold(state: TaskState, room: number, full: number): Shrink | null {
   const answer = Math.max(SUMMARY_TOKENS_MIN, Math.min(SUMMARY_TOKENS_MAX, share(SUMMARY_WINDOW_PERCENT, room)));
-  const folded = boundary(state, room, full, answer);
-  if (folded === null)
-    return full < share(WINDOW_FULL_AT_PERCENT, room) ? null : { type: "fail", error: tooFull(state, room, full) };
+  const bursting = full >= share(WINDOW_FULL_AT_PERCENT, room);
+  if (state.folds >= FOLDS_IN_A_ROW_MAX)
+    return bursting ? { type: "fail", error: tooWordy(state.folds, room, full) } : null;
+  const folded = boundary(state, room, full, answer, bursting);
+  if (folded === null) return bursting ? { type: "fail", error: tooFull(state, room, full) } : null;
   const asked = summaryOf(state, folded, room, answer);
   if (asked.type !== "written") return asked;
   return { type: "record", event: { type: "ContextCompacted", folded, summary: asked.text } };
 }
 
 /**
- * How many messages to fold: the recent ones stay, and fewer of them when it would burst otherwise. Null: that would make no room. A call is never
- * parted from its result.
+ * How many messages to fold: the recent ones stay, and fewer of them when it would burst otherwise. Null: that would make no room, or so little that the
+ * next step asked for a summary again. A call is never parted from its result.
  */
-function boundary({ history: { messages } }: TaskState, room: number, full: number, answer: number): number | null {
-  const bursting = full >= share(WINDOW_FULL_AT_PERCENT, room);
-  const enough = (n: number): boolean =>
-    full - tokensOfMessages(messages.slice(0, n)) + answer < share(FOLD_AT_PERCENT, room) && n > 0;
+function boundary(
+  { history: { messages } }: TaskState,
+  room: number,
+  full: number,
+  answer: number,
+  bursting: boolean,
+): number | null {
+  const least = bursting ? 0 : share(FOLD_MIN_FREED_PERCENT, room);
+  const enough = (n: number): boolean => {
+    const freed = tokensOfMessages(messages.slice(0, n)) - answer;
+    return full - freed < share(FOLD_AT_PERCENT, room) && freed >= least && n > 0;
+  };
   for (let kept = RECENT_MESSAGES_KEPT; kept >= (bursting ? 0 : RECENT_MESSAGES_KEPT); kept -= 2) {
     const n = legalBoundary(messages, messages.length - kept);
     if (enough(n)) return n;
@@ -120,6 +143,11 @@ function legalBoundary(messages: readonly Message[], most: number): number {
 const tooFull = (state: TaskState, room: number, full: number): ErrorInfo => ({
   code: "context_exceeded",
   message: `The next request takes some ${full} tokens of a window of ${room}, ${tokensOfHeader(state.header)} of them for the system prompt and tools, and nothing in it can be made shorter.`,
+});
+
+const tooWordy = (folds: number, room: number, full: number): ErrorInfo => ({
+  code: "compaction_failed",
+  message: `The conversation was summarised ${folds} times in a row and still takes some ${full} tokens of a window of ${room}: the model's summaries are longer than it was asked for, or the system prompt and tools leave too little room.`,
 });
 
 type Written = { readonly type: "written"; readonly text: string } | (Shrink & { readonly type: "summarise" | "fail" });

@@ -25,14 +25,15 @@ export function effectiveTask(raw: readonly Recorded<TaskEvent>[]): Recorded<Tas
 export type Replayed =
   | { readonly type: "ok"; readonly state: TaskState }
   /**
-   * The log holds a question that today's code doesn't ask there (I6). `calls`: completed ones that a cut would silently repeat (I6b); `price`: of the
-   * answers that it takes away.
+   * The log holds a question that today's code doesn't ask there (I6). `calls`: completed ones that a cut would silently repeat (I6b); `begun`: the same,
+   * but their worker died in the middle; `price`: of the answers that it takes away.
    */
   | {
       readonly type: "mismatch";
       readonly fromSeq: number;
       readonly reason: string;
       readonly calls: readonly string[];
+      readonly begun: readonly string[];
       readonly price: Price;
     };
 
@@ -63,7 +64,7 @@ export function replay(
         type: "mismatch",
         fromSeq: event.seq,
         reason: reasonOf(event.stepId, parts, header),
-        calls: unrepeatable(log, event.seq),
+        ...unrepeatable(log, event.seq),
         price: priceOf(log.flatMap((e) => (e.seq > event.seq && e.type === "LlmCallCompleted" ? [e.cost] : []))),
       };
     }
@@ -106,14 +107,19 @@ function reasonOf(stepId: string, before: Readonly<Record<string, string>>, head
     : `${changed.join(", ")} changed, seen at step ${stepId}`;
 }
 
-function unrepeatable(log: readonly Recorded<TaskEvent>[], fromSeq: number): string[] {
-  const started = new Map<string, string>();
+function unrepeatable(
+  log: readonly Recorded<TaskEvent>[],
+  fromSeq: number,
+): { readonly calls: string[]; readonly begun: string[] } {
+  const begun = new Map<string, string>();
   const calls: string[] = [];
   for (const event of log) {
     if (event.seq < fromSeq) continue;
-    if (event.type === "ToolCallStarted" && isUnrepeatable(event)) started.set(event.toolUseId, event.tool);
-    if (event.type === "ToolCallCompleted" && started.has(event.toolUseId))
-      calls.push(started.get(event.toolUseId) as string);
+    if (event.type === "ToolCallStarted" && isUnrepeatable(event)) begun.set(event.toolUseId, event.tool);
+    const tool = event.type === "ToolCallCompleted" ? begun.get(event.toolUseId) : undefined;
+    if (event.type !== "ToolCallCompleted" || tool === undefined) continue;
+    calls.push(tool);
+    begun.delete(event.toolUseId);
   }
-  return calls;
+  return { calls, begun: [...begun.values()] };
 }

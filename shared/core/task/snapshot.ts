@@ -11,7 +11,7 @@ import type { Session } from "./session.ts";
 import { initialState, type TaskState } from "./task-state.ts";
 
 /** Goes up when the same log folds to another state: older snapshots are ignored then. test/vectors/snapshot.json tells when. */
-export const FOLD_VERSION = 1;
+export const FOLD_VERSION = 2;
 
 export interface Snapshot {
   /** The last event that is in it. */
@@ -29,11 +29,13 @@ interface Kept {
   readonly usedIds: readonly string[];
   readonly callCounts: readonly (readonly [string, number])[];
   readonly decisions: readonly (readonly [string, Decision])[];
+  readonly asked: readonly string[];
   readonly starts: readonly (readonly [string, number])[];
   readonly session: Session;
   readonly attempts: number;
   readonly summaryCalls: number;
   readonly elided: readonly string[];
+  readonly external: readonly string[];
   readonly measured: Measured | null;
   readonly windowSeen: number | null;
   readonly ledger: Ledger;
@@ -55,11 +57,13 @@ export function snapshotOf(state: TaskState): Json | null {
     usedIds: [...state.usedIds],
     callCounts: [...state.callCounts],
     decisions: [...state.decisions],
+    asked: [...state.asked],
     starts: [...state.starts],
     session,
     attempts,
     summaryCalls,
     elided: [...state.elided].filter((id) => shown.has(id)),
+    external: [...state.external].filter((id) => shown.has(id)),
     measured: measured.upTo === 0 ? null : measured, // an estimate is of today's header
     windowSeen,
     ledger,
@@ -84,11 +88,13 @@ export function stateFrom(snapshot: Snapshot, header: Header, check: OutputCheck
     usedIds: new Set(kept.usedIds),
     callCounts: new Map(kept.callCounts),
     decisions: new Map(kept.decisions),
+    asked: new Set(kept.asked),
     starts: new Map(kept.starts),
     session: { ...kept.session, mail: [...kept.session.mail], steering: [...kept.session.steering] },
     attempts,
     summaryCalls,
     elided: new Set(kept.elided),
+    external: new Set(kept.external),
     measured: kept.measured === null ? estimated(header) : { ...kept.measured },
     windowSeen,
     ledger,

@@ -31,6 +31,7 @@ export function apply(state: TaskState, event: TaskEvent, seq: number): void {
       const call = callOf(state, event.toolUseId);
       if (call?.started == null) state.callCounts.set(key, (state.callCounts.get(key) ?? 0) + 1); // begun again it is the same call
       state.starts.set(event.idempotencyKey, (state.starts.get(event.idempotencyKey) ?? 0) + 1);
+      if (event.effects === "external") state.external.add(event.toolUseId);
       if (call !== undefined)
         call.started = { idempotencyKey: event.idempotencyKey, effects: event.effects, idempotency: event.idempotency };
       return;
@@ -44,6 +45,7 @@ export function apply(state: TaskState, event: TaskEvent, seq: number): void {
       state.phase = { type: "ended" };
       return;
     case "ApprovalRequested": {
+      state.asked.add(event.key);
       const call = callOf(state, event.toolUseId);
       if (call !== undefined) call.approval = { key: event.key, expiresAt: event.expiresAt ?? null };
       return;
@@ -65,10 +67,11 @@ export function apply(state: TaskState, event: TaskEvent, seq: number): void {
       return;
     case "ToolResultsElided":
       for (const id of event.toolUseIds) state.elided.add(id);
-      rewrite(state, withElided(state.history.messages, state.elided), seq);
+      rewrite(state, withElided(state.history.messages, state), seq);
       return;
     case "ContextCompacted": {
       const kept = state.history.messages.slice(event.folded);
+      state.folds++;
       rewrite(state, [summaryMessage(event.summary), ...kept], seq);
       return;
     }
@@ -135,7 +138,13 @@ export function idempotencyKey(runId: string, taskId: string, state: TaskState, 
 
 /**
  * What a decision is bound to: the call by tool, arguments and how-manieth. A granted call without a key that has begun already, even in a cut part, is
- * another one to decide about: it would take effect again.
+ * another one to decide about: it would take effect again. So is an equal one that was asked about before and hasn't begun: it was denied, or is another
+ * call of the same answer.
  */
-export const approvalKey = (state: TaskState, idempotencyKey: string, idempotency: Idempotency): string =>
-  hash(`approval\n${idempotencyKey}\n${idempotency === "keyed" ? 0 : (state.starts.get(idempotencyKey) ?? 0)}`);
+export function approvalKey(state: TaskState, idempotencyKey: string, idempotency: Idempotency): string {
+  const first = `approval\n${idempotencyKey}\n${idempotency === "keyed" ? 0 : (state.starts.get(idempotencyKey) ?? 0)}`;
+  for (let n = 1; ; n++) {
+    const key = hash(n === 1 ? first : `${first}\n${n}`);
+    if (!state.asked.has(key)) return key;
+  }
+}

@@ -24,6 +24,8 @@ export interface TaskState {
   readonly callCounts: Map<string, number>;
   /** Decisions of people by the key of what they decided; they outlive a cut. */
   readonly decisions: Map<string, Decision>;
+  /** Keys of what people were asked to decide: each request has one of its own. */
+  readonly asked: Set<string>;
   /** How often a call with this idempotency key was started, cut parts included. */
   readonly starts: Map<string, number>;
   readonly session: Session | null;
@@ -44,6 +46,10 @@ export interface TaskState {
   summaryCalls: number;
   /** Calls whose results requests no longer hold. */
   readonly elided: Set<string>;
+  /** Calls that began and have effects outside. */
+  readonly external: Set<string>;
+  /** Summaries that took the place of history since the last step was answered. */
+  folds: number;
   measured: Measured;
   /** The window as a provider's refusals tell it, in tokens; null: it never refused. */
   windowSeen: number | null;
@@ -64,6 +70,7 @@ export function initialState(header: Header, check: OutputCheck | null, input: J
     usedIds: new Set(),
     callCounts: new Map(),
     decisions: new Map(),
+    asked: new Set(),
     starts: new Map(),
     session: session ? newSession() : null,
     turnSteps: 0,
@@ -75,6 +82,8 @@ export function initialState(header: Header, check: OutputCheck | null, input: J
     summaries: new Map(),
     summaryCalls: 0,
     elided: new Set(),
+    external: new Set(),
+    folds: 0,
     measured: estimated(header),
     windowSeen: null,
     ledger: EMPTY,

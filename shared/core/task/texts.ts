@@ -56,6 +56,10 @@ export const outcomeUnknown = (by: string, comment: string): string =>
 export const elidedResult = (tool: string): string =>
   `(The output of ${tool} was left out here to save room. It is kept in the event log; call the tool again if you need it.)`;
 
+/** The same of a call that had effects outside: nothing invites the model to have them twice. */
+export const elidedEffect = (tool: string): string =>
+  `(The output of ${tool} was left out here to save room. It is kept in the event log. The call has been made, and what it did stands.)`;
+
 /** Asks the model for a summary of the conversation before it. */
 export const summaryRequest = (maxTokens: number): string =>
   `This conversation is getting too long and will go on from a summary that you write now. Write it as plain text of at most ${maxTokens} tokens, without calling a tool, in this order:

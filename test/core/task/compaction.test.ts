@@ -1,3 +1,4 @@
+// Over 300 lines: one model that fills a window, and all that is done about it.
 // Making room in the window: what is left out, what is folded, and that a replay of either asks the same again. I6: both are events by value.
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
@@ -96,6 +97,20 @@ describe("old results of tools", () => {
   });
 });
 
+test("an old result of a call with effects outside doesn't say that it may be made again", () => {
+  const { raw } = run(tight, 900, 12);
+  const paid = raw.map((e) =>
+    e.type === "ToolCallStarted" && e.toolUseId === "c0" ? { ...e, effects: "external" as const } : e,
+  );
+  const read = replay(headerOf(tight.role), null, tight.input, paid);
+  if (read.type !== "ok") throw new Error(read.reason);
+  const [first, second] = read.state.history.messages.flatMap((m) =>
+    m.content.flatMap((p) => (p.type === "toolResult" ? [p.text] : [])),
+  );
+  expect(first).toMatch(/^\(The output of look was left out .* has been made/);
+  expect(second).toContain("call the tool again");
+});
+
 describe("older history", () => {
   test("becomes a summary by one call with the same beginning, and the recent messages stay", () => {
     const writer = begin(tight);
@@ -163,6 +178,29 @@ describe("older history", () => {
     expect(new Set(parts).size).toBe(parts.length);
     for (let i = 0; i < 3_000; i += 97) expect(parts.filter((p) => new RegExp(`fact ${i}\\b`).test(p))).not.toEqual([]);
     expect(said(writer.state.history.messages)).toContain(`summary ${parts.length}`);
+  });
+
+  test("a model whose summaries are longer than they may be is not asked for them in a circle", () => {
+    const wordy = ({ maxTokens }: ModelRequest) => saying("s".repeat(maxTokens * 6));
+    for (let system = 0; system < 5_400; system += 150) {
+      const of: Task = { ...tight, role: { ...tight.role, system: "y".repeat(system) } };
+      const writer = begin(of);
+      started(writer);
+      for (let n = 0; n < 120 && act(writer, of, 30, wordy) !== "fail"; n++);
+      const made = writer.raw.map((e) => (e.type === "LlmCallStarted" ? e.purpose : e.type)).join(" ");
+      const inARow = made.split(" step ").map((between) => between.split("ContextCompacted").length - 1);
+      expect(Math.max(...inARow)).toBeLessThanOrEqual(3);
+      const end = writer.raw.at(-1);
+      if (end?.type === "TaskFailed") expect(end.error.code).toMatch(/^(context_exceeded|compaction_failed)$/);
+    }
+  });
+
+  test("a summary that would free little isn't asked for while there is room", () => {
+    const of: Task = { ...tight, role: { ...tight.role, system: "y".repeat(3_600) } }; // of the window's 2,000 tokens it takes 1,200
+    const writer = run(of, 60, 60, () => saying("s".repeat(600)));
+    const summaries = count(writer, "ContextCompacted");
+    expect(summaries).toBeGreaterThan(0);
+    expect(writer.state.steps).toBeGreaterThan(2 * summaries);
   });
 
   test("what can't be made shorter fails with the reason: a system prompt over the window", () => {

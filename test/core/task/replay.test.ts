@@ -164,7 +164,7 @@ describe("I6: a changed question", () => {
     ["two parts", { maxTokens: 101, system: "You rest." }, "system, maxTokens changed, seen at step s0"],
   ])("of %s is named, from the first question on", (_, change, reason) => {
     const replayed = replay(headerOf({ ...role, ...change }), null, task.input, log);
-    expect(replayed).toEqual({ type: "mismatch", fromSeq: firstAsk, reason, calls: [], price: UNPRICED });
+    expect(replayed).toEqual({ type: "mismatch", fromSeq: firstAsk, reason, calls: [], begun: [], price: UNPRICED });
   });
 
   test("of the input is one of the messages", () => {
