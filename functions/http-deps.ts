@@ -6,6 +6,7 @@ import { cancelRun, resumeRun } from "../shared/engine/cancel-run.ts";
 import type { EngineDeps } from "../shared/engine/deps.ts";
 import { readRun } from "../shared/engine/read-run.ts";
 import { readTurns } from "../shared/engine/read-turns.ts";
+import { retryRun } from "../shared/engine/retry-run.ts";
 import { decideApproval, decideCut, sendMessage } from "../shared/engine/speak-to-task.ts";
 import { startRun } from "../shared/engine/start-run.ts";
 import type { HttpDeps } from "../shared/http/deps.ts";
@@ -30,6 +31,7 @@ export function httpDeps({ engine, problems, admits }: HttpOptions): HttpDeps {
       resumeRun: (request) => resumeRun(engine, request),
       decideApproval: (decision) => decideApproval(engine, decision),
       decideCut: (decision) => decideCut(engine, decision),
+      retryRun: (request) => retryRun(engine, request),
       sendMessage: (message) => sendMessage(engine, message),
       addFile: (file) => addFile({ files: engine.files, readPdf }, file),
       readRun: (request) => readRun(engine, request),

@@ -42,6 +42,7 @@ export interface Api {
   events(runId: string, query: Readonly<Record<string, string>>, signal?: AbortSignal): Promise<Page>;
   cancel(runId: string, reason?: string): Promise<void>;
   resume(runId: string, decision?: CutDecision): Promise<void>;
+  retry(runId: string, retry: Retry): Promise<void>;
   approve(runId: string, decision: CallDecision): Promise<void>;
   /** Safe to repeat under the same key. */
   send(runId: string, message: NewMessage, idempotencyKey: string): Promise<void>;
@@ -54,6 +55,10 @@ export interface FilesPageJson {
 export interface CutDecision {
   readonly decision: "rerun" | "keep";
   readonly by: string;
+}
+export interface Retry {
+  readonly by: string;
+  readonly limits?: { readonly maxCostUsd?: number; readonly totalTokens?: number };
 }
 export interface CallDecision {
   readonly granted: boolean;
@@ -107,6 +112,7 @@ export function createApi(url: string, key: string): Api {
       ask(`${of(runId)}/events?${new URLSearchParams(query)}`, signal ? { signal } : {}),
     cancel: async (runId, reason) => void (await post(`${of(runId)}/cancel`, reason === undefined ? {} : { reason })),
     resume: async (runId, decision) => void (await post(`${of(runId)}/resume`, decision ?? {})),
+    retry: async (runId, retry) => void (await post(`${of(runId)}/retry`, retry)),
     approve: async (runId, decision) => void (await post(`${of(runId)}/approvals`, decision)),
     send: async (runId, message, idempotencyKey) =>
       void (await post(`${of(runId)}/messages`, message, { "idempotency-key": idempotencyKey })),

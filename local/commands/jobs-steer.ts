@@ -1,11 +1,14 @@
 // toren jobs cancel, toren jobs resume: what a person tells a run. Both need a server that works: the run's own writer acts on it.
+import { setTimeout as wait } from "node:timers/promises";
 import { type Command, Option } from "commander";
+import { TorenError } from "../../shared/core/errors.ts";
 import type { Api } from "../client/api.ts";
 import { demandServer } from "../client/connect.ts";
 import { wholeRunId } from "../client/run-id.ts";
 import { styleOf } from "../terminal/style.ts";
 import { waitLines } from "../terminal/waits.ts";
 import { type Context, EXIT, say, subcommand, writeJson } from "./context.ts";
+import { positive } from "./run.ts";
 
 interface Options {
   readonly reason?: string;
@@ -44,6 +47,37 @@ export const resumeCommand = (context: Context): Command =>
         },
       );
     });
+
+/** How long a run that has failed may take to stop its other tasks. */
+const STOPPING_MS = 60_000;
+const LOOK_AGAIN_MS = 500;
+
+export const retryCommand = (context: Context): Command =>
+  subcommand("retry", "have a failed run go on: what failed is done again, what is recorded isn't")
+    .argument("<run>", "its id, or the beginning of it")
+    .option("--max-cost <usd>", "raise what the run may spend on models, in US dollars")
+    .option("--max-tokens <n>", "raise how many tokens the run may use")
+    .action((typed: string, options: Options & { readonly maxCost?: string; readonly maxTokens?: string }) =>
+      steer(context, typed, options, "retried", async (api, runId) => {
+        const { maxCost, maxTokens } = options;
+        const limits = {
+          ...(maxCost === undefined ? {} : { maxCostUsd: positive("--max-cost", maxCost) }),
+          ...(maxTokens === undefined ? {} : { totalTokens: positive("--max-tokens", maxTokens) }),
+        };
+        await whenStopped(() => api.retry(runId, { by: context.terminal.user, limits }));
+      }),
+    );
+
+/** Tasks of a run that has just failed are still being stopped. */
+async function whenStopped(act: () => Promise<void>): Promise<void> {
+  for (const end = performance.now() + STOPPING_MS; ; await wait(LOOK_AGAIN_MS)) {
+    try {
+      return await act();
+    } catch (e) {
+      if (!(e instanceof TorenError && e.code === "run.stopping") || performance.now() > end) throw e;
+    }
+  }
+}
 
 const steer = (
   { terminal, run }: Context,

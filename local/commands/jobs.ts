@@ -5,7 +5,7 @@ import { approveCommand, denyCommand } from "./jobs-decide.ts";
 import { listCommand } from "./jobs-list.ts";
 import { sendCommand } from "./jobs-send.ts";
 import { showCommand } from "./jobs-show.ts";
-import { cancelCommand, resumeCommand } from "./jobs-steer.ts";
+import { cancelCommand, resumeCommand, retryCommand } from "./jobs-steer.ts";
 import { tailCommand } from "./jobs-tail.ts";
 
 export function jobsCommand(context: Context): Command {
@@ -20,6 +20,7 @@ export function jobsCommand(context: Context): Command {
     denyCommand,
     sendCommand,
     resumeCommand,
+    retryCommand,
     cancelCommand,
   ])
     jobs.addCommand(make(context));

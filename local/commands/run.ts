@@ -93,7 +93,7 @@ async function run({ terminal }: Context, agent: string, input: string, options:
   }
 }
 
-function positive(option: string, text: string): number {
+export function positive(option: string, text: string): number {
   const number = Number(text);
   if (number > 0 && Number.isFinite(number)) return number;
   throw new UsageError(`${option} must be a number above 0, and is "${text}".`);

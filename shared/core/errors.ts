@@ -71,6 +71,8 @@ export const ERRORS = {
   "agent.unknown": entry("request"),
   "run.unknown": entry("request"),
   "run.ended": entry("request"),
+  "run.not_failed": entry("request"),
+  "run.stopping": entry("request", true),
   "run.not_a_session": entry("request"),
   "approval.unknown": entry("request"),
   "approval.ambiguous": entry("request"),

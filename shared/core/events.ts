@@ -1,4 +1,4 @@
-// The log's vocabulary. Every event is past tense and strict; what isn't listed here is of a newer version, and its stream is left alone (I7).
+// Over 300 lines: one vocabulary. The log's vocabulary. Every event is past tense and strict; what isn't listed here is of a newer version, and its stream is left alone (I7).
 // The envelope (run, stream, seq, time) is kept apart from the payload. `inboxSeq` marks an event that absorbs a fact (I3).
 import * as z from "zod";
 import { ERRORS, type ErrorCode } from "./errors.ts";
@@ -20,8 +20,17 @@ export const isUnrepeatable = (call: { readonly effects: Effects; readonly idemp
 /** Events that both kinds of stream can hold. */
 const shared = [
   z.strictObject({ type: z.literal("FactIgnored"), inboxSeq: seq, reason: z.string() }),
-  /** Cuts `fromSeq` and everything after it, but for facts from outside (I6). */
-  z.strictObject({ type: z.literal("StreamInvalidated"), fromSeq: seq, reason: z.string(), generation: z.int() }),
+  /**
+   * Cuts `fromSeq` and everything after it, but for facts from outside (I6). `retry`: somebody had a failed run go on. The stream had ended; what ended it
+   * is cut, and so are the tries of a question that nobody answered. Cancels up to the inbox number `upTo` were about the attempt before.
+   */
+  z.strictObject({
+    type: z.literal("StreamInvalidated"),
+    fromSeq: seq,
+    reason: z.string(),
+    generation: z.int(),
+    retry: z.strictObject({ by: z.string(), upTo: z.int().nonnegative() }).optional(),
+  }),
   /**
    * What would silently repeat an effect: not done, the stream waits for a decision (I6b). `calls` names what would be repeated; `price` is what the
    * answers on record cost that would be asked for anew. In a run's stream `instead` says what today's code would plan, and what `keep` makes of it.
@@ -207,6 +216,16 @@ export const runEvent = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("StepStarted"), ...operation, name: z.string(), idempotencyKey: z.string() }),
   z.strictObject({ type: z.literal("StepCompleted"), op: seq, value: json }),
   z.strictObject({ type: z.literal("StepFailed"), op: seq, error, retryAt: z.int().optional() }),
+  /**
+   * After a retry: what failed of the operation is done again. Its end, what failed of it (of a wave the tasks at these places), and whatever the workflow
+   * asked for because of it count no more. `dueAt`: its new time limit.
+   */
+  z.strictObject({
+    type: z.literal("OperationReopened"),
+    op: seq,
+    tasks: z.array(z.int().nonnegative()),
+    dueAt: z.int().optional(),
+  }),
   z.strictObject({ type: z.literal("NowRead"), ...operation, value: z.number() }),
   /**
    * Tasks of cut plans: somebody decided that this generation may do again what they did. It asks about them no more; another edit does, and a plan may

@@ -60,6 +60,7 @@ export const totalAccounts = (all: Iterable<Accounts>): Accounts => [...all].red
 
 interface Answer {
   readonly seq: number;
+  readonly place: string;
   readonly usage: Usage;
   readonly usd: number | null;
 }
@@ -85,7 +86,7 @@ export function accountsOf(events: readonly RawEvent[]): Accounts {
       const place = `${asked.stepId} ${asked.digest}`;
       const again = paid.has(place);
       paid.add(place);
-      effective.push({ seq, usage, usd });
+      effective.push({ seq, place, usage, usd });
       accounts = addAccounts(accounts, {
         usage,
         costUsd: usd,
@@ -99,7 +100,11 @@ export function accountsOf(events: readonly RawEvent[]): Accounts {
           accounts,
           count({ replayed: 1, savedTokens: totalTokens(answer.usage), savedUsd: answer.usd }),
         );
-    } else if (type === "StreamInvalidated") effective = effective.filter((a) => a.seq < Number(payload.fromSeq));
+    } else if (type === "StreamInvalidated") {
+      const cut = effective.filter((a) => a.seq >= Number(payload.fromSeq));
+      if (payload.retry !== undefined) for (const { place } of cut) paid.delete(place); // somebody had it asked again
+      effective = effective.filter((a) => a.seq < Number(payload.fromSeq));
+    }
   }
   return accounts;
 }

@@ -16,11 +16,15 @@ export async function absorb(
   complete: readonly number[],
 ): Promise<{ inboxSeq: number; error: ErrorInfo } | null> {
   for (const { seq, key, fact } of await work.writer.facts()) {
-    if (fact.kind === "cancel") return { inboxSeq: seq, error: { code: fact.code, message: fact.reason } };
+    const stale = seq <= (work.history().retry?.upTo ?? 0);
+    if (fact.kind === "cancel" && !stale) return { inboxSeq: seq, error: { code: fact.code, message: fact.reason } };
     if (fact.kind === "wave") await settleWave(work, fact.wave, seq);
     else if (fact.kind === "cutDecision" && isCutAsked(work.log, key))
       work.record({ type: "CutDecided", decision: fact.decision, by: fact.by, inboxSeq: seq });
-    else work.record({ type: "FactIgnored", inboxSeq: seq, reason: `a ${fact.kind} concerns no run` });
+    else {
+      const reason = fact.kind === "cancel" ? "the run was retried since" : `a ${fact.kind} concerns no run`;
+      work.record({ type: "FactIgnored", inboxSeq: seq, reason });
+    }
   }
   for (const wave of complete) await settleWave(work, wave, null);
   await fireDue(work);
@@ -29,11 +33,12 @@ export async function absorb(
 
 /**
  * Waves for which perhaps no fact comes: those that took over tasks of cut plans may have been decided when they were planned. Their planner learned it
- * from the statement, and may have died since.
+ * from the statement, and may have died since. Tasks that ended when their run had failed told nobody.
  */
-export const perhapsDecided = ({ plans, over }: RunHistory): number[] =>
+export const perhapsDecided = ({ plans, over, retry }: RunHistory): number[] =>
   [...plans.values()]
-    .filter((plan) => !over.has(plan.seq) && plan.tasks.some((id) => !id.startsWith(`w${plan.wave}t`)))
+    .filter((plan) => !over.has(plan.seq))
+    .filter((plan) => plan.seq < (retry?.seq ?? 0) || plan.tasks.some((id) => !id.startsWith(`w${plan.wave}t`)))
     .map((plan) => plan.wave);
 
 /**
@@ -102,6 +107,8 @@ async function cancelTasks(
   taskIds: readonly string[],
   error: { code: "task.cancelled" | "task.timeout"; message: string },
 ): Promise<void> {
+  const retry = work.history().retry?.seq;
+  const key = retry === undefined ? "cancel" : `cancel:${retry}`; // it may have been told so before the retry
   for (const taskId of taskIds)
-    await work.tell(taskId, "cancel", { kind: "cancel", code: error.code, reason: error.message });
+    await work.tell(taskId, key, { kind: "cancel", code: error.code, reason: error.message });
 }

@@ -21,7 +21,10 @@ export async function cancelRun(
 ): Promise<Told> {
   const { agent, runId } = run;
   const fact = { kind: "cancel", reason: run.reason, code: "run.cancelled" } as const;
-  const delivered = await deps.store.streams.deliver({ agent, runId, streamId: "run" }, "cancel", fact);
+  const row = await deps.store.runs.get(agent, runId);
+  if (row === null) return unknown(runId);
+  const key = row.retries === 0 ? "cancel" : `cancel:${row.retries}`; // one of before a retry is void
+  const delivered = await deps.store.streams.deliver({ agent, runId, streamId: "run" }, key, fact);
   if (delivered.type === "ended") return ended(runId);
   // A second cancel of a run that the first one has ended meanwhile.
   if (delivered.type === "duplicate" && (await deps.store.runs.get(agent, runId))?.endedAt != null) return ended(runId);

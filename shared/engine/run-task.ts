@@ -22,7 +22,7 @@ import { keepHeader } from "./request-headers.ts";
 import { isHeld, type Standing, standingAfter, standingOf } from "./standing.ts";
 import { createStreamWriter, giveUp, type StreamWriter } from "./stream-writer.ts";
 import { giveBack, laneElsewhere, leaveToNewer, moveTo, readOrGiveBack, stepBack, takeStream } from "./take-stream.ts";
-import { absorbed } from "./task-facts.ts";
+import { absorbed, retriedUpTo } from "./task-facts.ts";
 import { readTask, waitForInput } from "./task-snapshot.ts";
 import { toolStep } from "./task-steps.ts";
 import { checkOf, endCancelled, ended, endFailed, type TaskHint, type TaskWork, taskWork } from "./task-work.ts";
@@ -95,9 +95,11 @@ async function resume(deps: EngineDeps, hint: TaskHint, at: Circumstances, found
   const note = (event: TaskEvent): void =>
     void log.push({ ...event, seq: writer.buffer(event), recordedAt: lease.now });
   let standing = await standingOf(deps.store.streams, lease.stream, log, writer.absorbed);
+  const retried = retriedUpTo(log);
   for (const item of await writer.facts()) {
     standing = standingAfter(standing, item.fact);
-    const heard = absorbed(item, { session: spec.session, cutAsked: isCutAsked(log, item.key) });
+    const about = { session: spec.session, cutAsked: isCutAsked(log, item.key), retriedUpTo: retried };
+    const heard = absorbed(item, about);
     if (heard.type === "cancel") return await endCancelled(deps, hint, writer, heard.inboxSeq, heard.error);
     note(heard.event);
   }
@@ -197,7 +199,7 @@ async function turns(
   for (;;) {
     if (spec.session) writer.expect(); // somebody may want to steer: one small read a step
     for (const item of await writer.facts()) {
-      const heard = absorbed(item, { session: spec.session, cutAsked: false });
+      const heard = absorbed(item, { session: spec.session, cutAsked: false, retriedUpTo: 0 });
       if (heard.type === "cancel") return await endCancelled(work.deps, work.hint, writer, heard.inboxSeq, heard.error);
       standing = standingAfter(standing, item.fact);
       work.record(heard.event);

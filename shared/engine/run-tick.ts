@@ -16,6 +16,7 @@ import { laneOf, nudge, streamOf } from "./hints.ts";
 import { dueTimes, endRun, finish, park } from "./let-go.ts";
 import { linkedTo } from "./linked-signal.ts";
 import { planRound, waitForDecision } from "./plan-round.ts";
+import { reopenOperation, reopenPending, toReopen } from "./reopen.ts";
 import { type Steps, startSteps, stepEnd } from "./run-steps.ts";
 import { createStreamWriter, giveUp } from "./stream-writer.ts";
 import { leaveToNewer, readOrGiveBack, type Taken, takeStream } from "./take-stream.ts";
@@ -67,6 +68,7 @@ async function endUnread(
 async function rounds(work: TickWork, execution: Execution<Json>, clock: { now: number }): Promise<Worked> {
   const { deps, writer } = work;
   const steps: Steps = { running: new Map(), finished: [] };
+  await reopenPending(work);
   let complete: readonly number[] = perhapsDecided(work.history());
   for (;;) {
     for (const result of steps.finished.splice(0)) work.record(stepEnd(result, clock.now));
@@ -80,6 +82,14 @@ async function rounds(work: TickWork, execution: Execution<Json>, clock: { now: 
       ({ advanced, cuts } = cut);
     }
     const { outcome } = advanced;
+    const failedBy = outcome.type === "failed" ? toReopen(work, outcome.culprit) : null;
+    if (failedBy !== null && outcome.type === "failed") {
+      for (const event of cuts) writer.buffer(event);
+      await reopenOperation(work, failedBy, outcome.culprit?.timeoutMs);
+      complete = perhapsDecided(work.history());
+      clock.now = await deps.store.streams.now();
+      continue;
+    }
     const round = await planRound(work, advanced);
     if (round.type === "asked") {
       work.log.length = uncut;

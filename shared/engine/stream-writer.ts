@@ -4,7 +4,7 @@ import { type ErrorInfo, TorenError } from "../core/errors.ts";
 import type { InboxItem } from "../core/events.ts";
 import { GRACE_MS } from "../core/limits.ts";
 import { NOTHING, sum } from "../core/task/ledger.ts";
-import type { Appended, Lease, NewEvent, Next, Plan, Planned, Purse } from "../ports/store.ts";
+import type { Appended, Lease, NewEvent, Next, Plan, Planned, Purse, Reopened, Reopening } from "../ports/store.ts";
 import type { EngineDeps, Worked } from "./deps.ts";
 import { type InboxWatch, watchInbox } from "./inbox-watch.ts";
 
@@ -40,6 +40,8 @@ export interface StreamWriter {
   pay(purse: Purse): void;
   /** Writes what is buffered with the waves it plans. @throws as flush. */
   plan(waves: Plan["waves"]): Promise<Planned & { type: "ok" }>;
+  /** Writes what is buffered with the tasks that go on. @throws as flush. */
+  reopen(tasks: Omit<Reopening, "lease" | "head" | "events">): Promise<Reopened & { type: "ok" }>;
   /** Facts that nobody has absorbed yet, in the order of their commits. The caller buffers an event with `inboxSeq` for each. */
   facts(): Promise<InboxItem[]>;
   /** The next `facts` looks, whatever was heard: the writer has told its own stream something. */
@@ -57,7 +59,7 @@ const storedForm = ({ type, ...payload }: Event): NewEvent => ({ type, payload: 
 
 /** What is buffered, and how it reaches the log. */
 function createOutbox(deps: EngineDeps, lease: Lease, head: number, inbox: InboxWatch) {
-  const { streams } = deps.store;
+  const { streams, retries } = deps.store;
   const buffered: Event[] = [];
   let lost = false;
   let purse: Purse | null = null;
@@ -121,6 +123,8 @@ function createOutbox(deps: EngineDeps, lease: Lease, head: number, inbox: Inbox
       return written(answer);
     },
     plan: async (waves: Plan["waves"]) => written(unlost(await streams.plan({ lease, head, events: take(), waves }))),
+    reopen: async (tasks: Omit<Reopening, "lease" | "head" | "events">) =>
+      written(unlost(await retries.reopen({ lease, head, events: take(), ...tasks }))),
   };
 }
 
@@ -164,6 +168,7 @@ export function createStreamWriter(deps: EngineDeps, lease: Lease, head: number,
     replayed: outbox.replayed,
     pay: outbox.pay,
     plan: outbox.plan,
+    reopen: outbox.reopen,
     facts: async () => {
       outbox.held();
       return await inbox.waiting();

@@ -7,14 +7,19 @@ export type Absorbed =
   | { readonly type: "event"; readonly event: TaskEvent }
   | { readonly type: "cancel"; readonly inboxSeq: number; readonly error: ErrorInfo };
 
+/** Cancels up to this inbox number were about the attempt before a retry; 0: there was none. */
+export const retriedUpTo = (log: readonly TaskEvent[]): number =>
+  log.reduce((upTo, e) => (e.type === "StreamInvalidated" ? Math.max(upTo, e.retry?.upTo ?? 0) : upTo), 0);
+
 export function absorbed(
   { seq: inboxSeq, fact }: InboxItem,
-  about: { readonly session: boolean; readonly cutAsked: boolean },
+  about: { readonly session: boolean; readonly cutAsked: boolean; readonly retriedUpTo: number },
 ): Absorbed {
   const event = (e: TaskEvent): Absorbed => ({ type: "event", event: e });
   const ignored = (reason: string): Absorbed => event({ type: "FactIgnored", inboxSeq, reason });
   switch (fact.kind) {
     case "cancel":
+      if (inboxSeq <= about.retriedUpTo) return ignored("the run was retried since");
       return { type: "cancel", inboxSeq, error: { code: fact.code, message: fact.reason } };
     case "hold":
       return ignored("its plan was cut");

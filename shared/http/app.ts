@@ -8,7 +8,7 @@ import { addFile, listFiles, removeFile } from "./files.ts";
 import { openApi } from "./openapi.ts";
 import { problemOf, problemOfThrown, problemResponse } from "./problems.ts";
 import { cancelRun, createRun, getRun, listRuns, runEvents, runTurns } from "./runs.ts";
-import { decideApproval, resumeRun, sendMessage } from "./speak.ts";
+import { decideApproval, resumeRun, retryRun, sendMessage } from "./speak.ts";
 
 export interface AppOptions {
   /** The stage's path where the host leaves it in the request's, as in `/prod`. Default: none. */
@@ -43,6 +43,7 @@ export const ROUTES: readonly RouteEntry[] = [
   { method: "POST", path: "/runs/{runId}/messages", handle: sendMessage },
   { method: "POST", path: "/runs/{runId}/cancel", handle: cancelRun },
   { method: "POST", path: "/runs/{runId}/resume", handle: resumeRun },
+  { method: "POST", path: "/runs/{runId}/retry", handle: retryRun },
 ];
 
 export function createApp(deps: HttpDeps, options: AppOptions = {}): Hono<HttpEnv> {

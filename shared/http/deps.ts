@@ -3,6 +3,7 @@ import type { Context } from "hono";
 import type { Told } from "../engine/cancel-run.ts";
 import type { RunView } from "../engine/read-run.ts";
 import type { ReadTurns } from "../engine/read-turns.ts";
+import type { RetryRequest } from "../engine/retry-run.ts";
 import type { ApprovalDecision, Message, Spoken } from "../engine/speak-to-task.ts";
 import type { Started, StartRequest } from "../engine/start-run.ts";
 import type { Agents } from "../ports/agents.ts";
@@ -25,6 +26,7 @@ export interface UseCases {
   startRun(request: StartRequest): Promise<Started>;
   cancelRun(request: RunRef & { readonly reason: string }): Promise<Told>;
   resumeRun(request: RunRef): Promise<Told>;
+  retryRun(request: RetryRequest): Promise<Told>;
   decideApproval(decision: ApprovalDecision): Promise<Spoken>;
   decideCut(decision: RunRef & { readonly decision: "rerun" | "keep"; readonly by: string }): Promise<Spoken>;
   sendMessage(message: Message): Promise<Spoken>;

@@ -12,6 +12,8 @@ export const STATUS = {
   "agent.unknown": 404,
   "run.unknown": 404,
   "run.ended": 409,
+  "run.not_failed": 409,
+  "run.stopping": 409,
   "run.not_a_session": 409,
   "approval.unknown": 409,
   "approval.ambiguous": 409,

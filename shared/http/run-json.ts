@@ -164,6 +164,7 @@ export const run = runSummary.extend({
     .meta({ description: "How many turns the session has, its input among them. Null: the run is no session." }),
   waves: z.array(z.object({ wave: z.int(), tasks: z.array(task) })),
   budget: budget.nullable().meta({ description: "What the run may use. Null: nothing is capped." }),
+  retries: count.meta({ description: "How often it had failed and was retried." }),
   ...accounts,
 });
 export type RunJson = z.infer<typeof run>;
@@ -211,6 +212,7 @@ export const runJson = (view: RunView): RunJson => ({
   turns: view.said?.turns.map(turnJson) ?? null,
   turnCount: view.said?.count ?? null,
   budget: budgetJson(view.run.budget),
+  retries: view.run.retries,
   waves: view.waves.map((wave) => ({ wave: wave.wave, tasks: wave.tasks.map(taskJson) })),
 });
 

@@ -1,6 +1,11 @@
 // Routes of what people tell a run: decisions about calls and cuts, messages of a conversation, a nudge. Each is a fact; the first under its key wins.
 import * as z from "zod";
-import { DECIDED_BY_MAX_CHARS, DECISION_COMMENT_MAX_CHARS, REQUEST_BODY_BYTES } from "../core/limits.ts";
+import {
+  COST_CAP_MAX_USD,
+  DECIDED_BY_MAX_CHARS,
+  DECISION_COMMENT_MAX_CHARS,
+  REQUEST_BODY_BYTES,
+} from "../core/limits.ts";
 import { readJson } from "./body.ts";
 import type { HttpContext, HttpDeps } from "./deps.ts";
 import { answerTold, findRun, idempotencyKeyOf } from "./runs.ts";
@@ -63,6 +68,25 @@ export async function resumeRun(c: HttpContext, deps: HttpDeps): Promise<Respons
       ? await deps.useCases.resumeRun(ref)
       : await deps.useCases.decideCut({ ...ref, decision, by: byOf(c, body) });
   return answerTold(c, ref.runId, told);
+}
+
+export const retry = z.strictObject({
+  by,
+  limits: z
+    .strictObject({
+      maxCostUsd: z.number().positive().max(COST_CAP_MAX_USD).optional(),
+      totalTokens: z.int().positive().optional(),
+    })
+    .default({})
+    .meta({ description: "Raises what the run may use. Left out: as it was." }),
+});
+
+/** A failed run goes on; what is recorded isn't paid again. */
+export async function retryRun(c: HttpContext, deps: HttpDeps): Promise<Response> {
+  const body = await readJson(c.req.raw, REQUEST_BODY_BYTES, retry, {});
+  const ref = await findRun(c, deps);
+  const caps = { maxCostUsd: body.limits.maxCostUsd ?? null, totalTokens: body.limits.totalTokens ?? null };
+  return answerTold(c, ref.runId, await deps.useCases.retryRun({ ...ref, by: byOf(c, body), caps }));
 }
 
 const byOf = (c: HttpContext, body: { readonly by?: string | undefined }): string => body.by ?? c.get("keyName");

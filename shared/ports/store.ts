@@ -251,6 +251,8 @@ export interface RunRow {
   readonly budget: RunBudget | null;
   /** Labels that it was given when it started. */
   readonly attributes: Attributes;
+  /** How often it had failed and somebody had it go on. */
+  readonly retries: number;
 }
 
 /** What a run may use, has used, and has set aside for model calls under way. */
@@ -271,7 +273,7 @@ export type RunStatus =
   | "cancelled";
 
 /** A run without what went in and came out, which may be large. */
-export type RunOutline = Omit<RunRow, "input" | "output" | "budget">;
+export type RunOutline = Omit<RunRow, "input" | "output" | "budget" | "retries">;
 
 /** What a run's model calls came to, cut ones included: each was paid. */
 export interface Spent {
@@ -360,6 +362,33 @@ export interface RunStore {
   files(agent: string, runId: string): Promise<string[]>;
 }
 
+/** A failed run goes on from what is recorded: first the run's own stream, then, by its tick, the tasks that failed. */
+export interface RetryStore {
+  /**
+   * The run's stream goes on before its terminal event, and its row is a running run's. `head`: how far its log reached when it was looked at. `caps`: in
+   * place of the run's own; null leaves one as it is. False: it isn't failed, its log moved, or a task of it hasn't ended yet.
+   */
+  retry(run: { agent: string; runId: string }, as: { head: number; by: string; caps: Budget }): Promise<boolean>;
+  /**
+   * The tick's append after a retry: its events, and the tasks that go on, all or nothing. Those that completed, or haven't ended, stay as they are. A
+   * wave that counts one of them tells its run again when it is over.
+   */
+  reopen(append: Reopening): Promise<Reopened>;
+}
+export interface Reopening {
+  readonly lease: Lease;
+  readonly head: number;
+  readonly events: readonly NewEvent[];
+  readonly tasks: readonly string[];
+  readonly generation: number;
+  /** Errors that are a recorded answer, so that its question is asked again. */
+  readonly answers: readonly string[];
+  readonly by: string;
+}
+export type Reopened =
+  | { readonly type: "ok"; readonly head: number; readonly inboxSeq: number }
+  | { readonly type: "conflict" };
+
 /** What nobody's work is: stalled streams, due times, forgotten ones. */
 export interface Watch {
   /** Streams whose clock is due, moved on in the same statement. Live leases are only corrected, and not returned. */
@@ -398,6 +427,7 @@ export interface Store {
   readonly tasks: TaskStore;
   readonly runs: RunStore;
   readonly watch: Watch;
+  readonly retries: RetryStore;
   /** Asked only where an OpenTelemetry SDK listens. */
   readonly traces: TraceStore;
 }

@@ -80,7 +80,7 @@ WITH want AS MATERIALIZED (
         FROM paying p JOIN ok o ON o.ord = p.ord GROUP BY p.run_id) d
   WHERE b.run_id = d.run_id
 ), ripe AS MATERIALIZED (
-  SELECT v.run_id, v.wave, v.signalled, v.unsettled - c.k AS left_over, (c.failed AND v.on_failure = 'fail') AS broke, c.ringer
+  SELECT v.run_id, v.wave, v.reopened, v.signalled, v.unsettled - c.k AS left_over, (c.failed AND v.on_failure = 'fail') AS broke, c.ringer
   FROM :agent.waves v JOIN (SELECT run_id, wave, count(*)::int AS k, bool_or(outcome <> 'completed') AS failed, max(ord) AS ringer FROM ok WHERE wave IS NOT NULL
                             GROUP BY run_id, wave) c ON c.run_id = v.run_id AND c.wave = v.wave
   ORDER BY v.run_id, v.wave FOR UPDATE OF v
@@ -91,7 +91,7 @@ WITH want AS MATERIALIZED (
   SELECT run_id FROM ok WHERE stream_id = 'run' AND next = 'end'
   UNION SELECT run_id FROM locked WHERE stream_id = 'run' AND status = 'ended'
 ), bell AS MATERIALIZED (
-  SELECT run_id, wave, broke, ringer, row_number() OVER (PARTITION BY run_id ORDER BY wave) AS i, count(*) OVER (PARTITION BY run_id) AS of
+  SELECT run_id, wave, reopened, broke, ringer, row_number() OVER (PARTITION BY run_id ORDER BY wave) AS i, count(*) OVER (PARTITION BY run_id) AS of
   FROM ripe r WHERE NOT signalled AND (left_over = 0 OR broke) AND NOT EXISTS (SELECT 1 FROM closing c WHERE c.run_id = r.run_id)
 ), told AS MATERIALIZED (
   SELECT l.run_id, l.stream_id, o.head FROM locked l JOIN ok o ON o.run_id = l.run_id AND o.stream_id = 'run' AND o.next = 'end'
@@ -154,7 +154,7 @@ WITH want AS MATERIALIZED (
   FROM moved m, generate_series(1, m.n) AS i
 ), posted AS (
   INSERT INTO :agent.inbox (run_id, stream_id, seq, key, kind, payload)
-  SELECT m.run_id, m.stream_id, m.inbox_seq - b.of + b.i, 'wave:' || b.wave, 'wave', jsonb_build_object('kind', 'wave', 'wave', b.wave, 'broke', b.broke)
+  SELECT m.run_id, m.stream_id, m.inbox_seq - b.of + b.i, 'wave:' || b.wave || CASE WHEN b.reopened > 0 THEN ':' || b.reopened ELSE '' END, 'wave', jsonb_build_object('kind', 'wave', 'wave', b.wave, 'broke', b.broke)
   FROM bell b JOIN moved m ON m.run_id = b.run_id AND m.stream_id = 'run'
   UNION ALL
   SELECT m.run_id, m.stream_id, m.inbox_seq, 'ended:' || d.head, 'cancel', $19::jsonb
@@ -412,7 +412,9 @@ FROM (SELECT clock_timestamp() AS now) c LEFT JOIN toren_control.gates g ON g.co
   "list-digests": `
 SELECT t.task_id, t.digest FROM :agent.task_specs t
 WHERE t.run_id = $1::uuid
-  AND NOT EXISTS (SELECT 1 FROM :agent.inbox i WHERE i.run_id = t.run_id AND i.stream_id = 'task:' || t.task_id AND i.kind = 'cancel')
+  AND NOT EXISTS (SELECT 1 FROM :agent.inbox i WHERE i.run_id = t.run_id AND i.stream_id = 'task:' || t.task_id AND i.kind = 'cancel'
+    AND i.seq > coalesce((SELECT max((e.payload #>> '{retry,upTo}')::bigint) FROM :agent.events e WHERE e.run_id = i.run_id AND e.stream_id = i.stream_id
+      AND e.type = 'StreamInvalidated'), 0))
 ORDER BY t.ordinal
 `,
   "list-files": `
@@ -755,7 +757,7 @@ SELECT s.head_seq, s.lease_epoch, s.inbox_seq,
 FROM :agent.streams s WHERE s.run_id = $1::uuid AND s.stream_id = 'run'
 `,
   "read-run": `
-SELECT r.run_id, r.process, r.mode, r.status, r.input, r.output, r.error, r.generation, r.attributes,
+SELECT r.run_id, r.process, r.mode, r.status, r.input, r.output, r.error, r.generation, r.attributes, r.retries,
        floor(extract(epoch FROM r.created_at) * 1000)::float8 AS created_at, floor(extract(epoch FROM r.ended_at) * 1000)::float8 AS ended_at,
        b.run_id IS NOT NULL AS capped, b.cap_tokens, b.cap_nano, b.reserved_tokens, b.reserved_nano, b.spent_tokens, b.spent_nano
 FROM :agent.runs r LEFT JOIN :agent.budgets b ON b.run_id = r.run_id WHERE r.run_id = $1::uuid
@@ -849,8 +851,86 @@ WITH want AS MATERIALIZED (
 SELECT w.ord, r.inbox_seq, EXISTS (SELECT FROM mine m WHERE m.ord = w.ord) AS mine, floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now
 FROM want w LEFT JOIN renewed r ON r.ord = w.ord
 `,
+  reopen: `
+WITH locked AS MATERIALIZED (
+  SELECT s.stream_id, s.status, s.outcome, s.head_seq, s.inbox_seq, s.lease_epoch, s.lease_owner, s.wait, s.wave FROM :agent.streams s
+  WHERE s.run_id = $1::uuid AND s.stream_id = ANY (ARRAY['run'] || (SELECT coalesce(array_agg('task:' || x), '{}') FROM unnest($8::text[]) x))
+  ORDER BY s.run_id, s.stream_id FOR UPDATE
+), go AS MATERIALIZED (
+  SELECT head_seq, wait FROM locked
+  WHERE stream_id = 'run' AND head_seq = $2::bigint AND lease_epoch = $3::bigint AND lease_owner IS NOT NULL
+), again AS MATERIALIZED (
+  SELECT l.stream_id, l.head_seq, l.inbox_seq, l.wave,
+         coalesce(CASE WHEN t.payload #>> '{error,code}' = ANY ($9::text[]) THEN asked.last WHEN tries.failed THEN tries.first END, l.head_seq) AS from_seq
+  FROM go, locked l
+  JOIN :agent.events t ON t.run_id = $1::uuid AND t.stream_id = l.stream_id AND t.seq = l.head_seq
+  CROSS JOIN LATERAL (SELECT coalesce(max(e.seq) FILTER (WHERE e.type = 'LlmCallCompleted'), 0) AS answer, max(e.seq) FILTER (WHERE e.type = 'LlmCallStarted') AS last
+                      FROM :agent.events e WHERE e.run_id = $1::uuid AND e.stream_id = l.stream_id) asked
+  CROSS JOIN LATERAL (SELECT bool_or(e.type = 'LlmCallFailed') AS failed, min(e.seq) FILTER (WHERE e.type = 'LlmCallStarted') AS first
+                      FROM :agent.events e WHERE e.run_id = $1::uuid AND e.stream_id = l.stream_id AND e.seq > asked.answer) tries
+  WHERE l.stream_id <> 'run' AND l.status = 'ended' AND l.outcome <> 'completed'
+), moved AS (
+  UPDATE :agent.streams s SET
+    head_seq = s.head_seq + k.n,
+    status = CASE WHEN k.own THEN s.status ELSE 'ready' END,
+    outcome = CASE WHEN k.own THEN s.outcome END,
+    wait = NULL, problem = NULL,
+    lease_epoch = s.lease_epoch + CASE WHEN k.own THEN 0 ELSE 1 END,
+    lease_until = CASE WHEN k.own THEN clock_timestamp() + $6::int * interval '1 ms' END,
+    wake_at = CASE WHEN k.own THEN s.wake_at ELSE clock_timestamp() + $7::int * interval '1 ms' END,
+    attempts = CASE WHEN k.own THEN s.attempts ELSE 0 END,
+    solo_attempts = CASE WHEN k.own THEN s.solo_attempts ELSE 0 END,
+    generation = greatest(s.generation, $10::int)
+  FROM (SELECT 'run' COLLATE "C" AS stream_id, cardinality($4::text[]) AS n, true AS own FROM go UNION ALL SELECT stream_id, 1, false FROM again) k
+  WHERE s.run_id = $1::uuid AND s.stream_id = k.stream_id
+  RETURNING s.stream_id, s.inbox_seq
+), written AS (
+  INSERT INTO :agent.events (run_id, stream_id, seq, type, payload)
+  SELECT $1::uuid, 'run', go.head_seq + e.i, e.type, e.payload FROM go, unnest($4::text[], $5::jsonb[]) WITH ORDINALITY AS e(type, payload, i)
+  UNION ALL
+  SELECT $1::uuid, a.stream_id, a.head_seq + 1, 'StreamInvalidated', jsonb_build_object('fromSeq', a.from_seq, 'reason', 'retry', 'generation', $10::int,
+           'retry', $11::jsonb || jsonb_build_object('upTo', a.inbox_seq))
+  FROM again a
+), ripe AS MATERIALIZED (
+  SELECT v.wave, c.k FROM :agent.waves v JOIN (SELECT wave, count(*)::int AS k FROM again GROUP BY wave) c ON c.wave = v.wave
+  WHERE v.run_id = $1::uuid ORDER BY v.run_id, v.wave FOR UPDATE OF v
+), counted AS (
+  UPDATE :agent.waves v SET unsettled = v.unsettled + r.k, signalled = false, reopened = v.reopened + 1
+  FROM ripe r WHERE v.run_id = $1::uuid AND v.wave = r.wave
+), stated AS (
+  UPDATE :agent.runs r SET waiting_cut = r.waiting_cut - (go.wait = 'cut')::int, phase = 'running'
+  FROM go JOIN moved m ON m.stream_id = 'run' AND go.wait IN ('cut', 'timer', 'retry') WHERE r.run_id = $1::uuid
+)
+SELECT m.inbox_seq FROM moved m WHERE m.stream_id = 'run'
+`,
   "rest-pulse": `
 UPDATE toren_control.pulse SET next_at = '-infinity' WHERE beat = $1::bigint AND next_at > '-infinity' RETURNING beat
+`,
+  "retry-run": `
+WITH held AS MATERIALIZED (
+  SELECT s.head_seq, s.inbox_seq, s.generation, s.status, s.outcome FROM :agent.streams s WHERE s.run_id = $1::uuid AND s.stream_id = 'run' FOR UPDATE
+), go AS MATERIALIZED (
+  SELECT h.head_seq, h.inbox_seq, h.generation FROM held h
+  WHERE h.status = 'ended' AND h.outcome = 'failed' AND h.head_seq = $2::bigint
+    AND NOT EXISTS (SELECT 1 FROM :agent.streams t WHERE t.run_id = $1::uuid AND t.stream_id <> 'run' AND t.status <> 'ended')
+), moved AS (
+  UPDATE :agent.streams s SET head_seq = s.head_seq + 1, lease_epoch = s.lease_epoch + 1, status = 'ready', outcome = NULL, wait = NULL, problem = NULL,
+    attempts = 0, solo_attempts = 0, wake_at = clock_timestamp() + $4::int * interval '1 ms'
+  FROM go WHERE s.run_id = $1::uuid AND s.stream_id = 'run'
+  RETURNING s.head_seq
+), written AS (
+  INSERT INTO :agent.events (run_id, stream_id, seq, type, payload)
+  SELECT $1::uuid, 'run', m.head_seq, 'StreamInvalidated', jsonb_build_object('fromSeq', go.head_seq, 'reason', 'retry', 'generation', go.generation,
+           'retry', $3::jsonb || jsonb_build_object('upTo', go.inbox_seq))
+  FROM go, moved m
+), raised AS (
+  UPDATE :agent.budgets b SET cap_tokens = coalesce($5::bigint, b.cap_tokens), cap_nano = coalesce($6::bigint, b.cap_nano)
+  FROM moved WHERE b.run_id = $1::uuid AND ($5::bigint IS NOT NULL OR $6::bigint IS NOT NULL)
+), stated AS (
+  UPDATE :agent.runs r SET ended = NULL, ended_at = NULL, output = NULL, error = NULL, phase = 'running', retries = r.retries + 1
+  FROM moved WHERE r.run_id = $1::uuid
+)
+SELECT head_seq FROM moved
 `,
   "send-hints": `
 INSERT INTO toren_control.queue_messages AS m (queue, body, dedupe_key, visible_at)
@@ -1165,6 +1245,10 @@ FROM (
   FROM :agent.events WHERE type IN ('LlmCallCompleted', 'LlmCallFailed', 'StreamInvalidated') GROUP BY run_id, stream_id
 ) c
 WHERE s.run_id = c.run_id AND s.stream_id = c.stream_id;
+`,
+    "0008_retries": `
+ALTER TABLE :agent.runs ADD COLUMN retries int NOT NULL DEFAULT 0;
+ALTER TABLE :agent.waves ADD COLUMN reopened int NOT NULL DEFAULT 0;
 `,
   },
 } as const;

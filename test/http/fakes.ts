@@ -54,6 +54,7 @@ export function fakeApp(fakes: Fakes = {}, basePath?: string) {
       resumeRun: async () => ({ type: "told" }),
       decideApproval: async () => ({ type: "told" }),
       decideCut: async () => ({ type: "told" }),
+      retryRun: async () => ({ type: "told" }),
       sendMessage: async () => ({ type: "told" }),
       readRun: async () => null,
       readTurns: async () => ({ type: "turns", page: { turns: [], next: null, count: 1 } }),

@@ -1,6 +1,7 @@
 // The matrix's rows: one run, disturbed right after write n (and a second time at write m of its recovery), recovered, and its books checked.
 import { setTimeout as wait } from "node:timers/promises";
 import { type Fate, fate } from "../../local/testing/mortal.ts";
+import { orDead } from "../../local/testing/worker.ts";
 import { totalTokens } from "../../shared/core/messages.ts";
 import type { Budget } from "../../shared/core/task/ledger.ts";
 import { cancelRun, resumeRun } from "../../shared/engine/cancel-run.ts";
@@ -47,7 +48,7 @@ export async function disturb(
       stack.stop();
       await Promise.allSettled(hand.underWay);
       if (cancelAt !== null) await cancel();
-      if (row?.endedAt != null) break;
+      if (row?.endedAt != null && !(scenario.retried && row.status === "failed")) break;
       await passTime(database, AGENT);
     }
   } finally {
@@ -67,9 +68,17 @@ async function drivenOn(
 ): Promise<RunRow | null> {
   for (let visits = 0; ; visits++) {
     const row = await stack.drive({ agent: AGENT, runId });
-    const waits = row !== null && WAITS_FOR_PEOPLE.has(row.status);
+    const failed = scenario.retried === true && row?.status === "failed";
+    const waits = row !== null && (failed || WAITS_FOR_PEOPLE.has(row.status));
     if (!waits || scenario.people === undefined || visits >= VISITS_MAX) return row;
-    await scenario.people(helper.deps, runId, world);
+    if (!failed) await scenario.people(helper.deps, runId, world);
+    else if (
+      (await orDead(
+        scenario.people(stack.deps, runId, world).then(() => true),
+        stack.fate,
+      )) === null
+    )
+      return null;
   }
 }
 const VISITS_MAX = 10;

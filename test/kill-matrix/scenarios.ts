@@ -5,6 +5,7 @@ import { agent, role, tool, workflow } from "../support/agents.ts";
 import { EDITS } from "./edits.ts";
 import { LIMITS } from "./limits.ts";
 import { PEOPLE } from "./people.ts";
+import { RETRIES } from "./retries.ts";
 import { AGENT, charge, echo, firstText, never, type Scenario, takeEffect, type World } from "./world.ts";
 
 const said = (request: ModelRequest): string => canonical((request.messages.at(-1)?.content ?? []) as unknown as Json);
@@ -197,6 +198,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...EDITS,
   ...PEOPLE,
   ...LIMITS,
+  ...RETRIES,
   cancelled,
   cancelledWaves,
 ];

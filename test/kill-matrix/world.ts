@@ -45,6 +45,8 @@ export interface Scenario {
   readonly sealed?: boolean;
   /** Whoever the run waits for does what is next, each time that it waits. */
   people?(deps: EngineDeps, runId: string, world: World): Promise<void>;
+  /** It fails, and people have it go on; what they do dies with the stack, as all else. */
+  readonly retried?: boolean;
   /** What the run may use. */
   readonly budget?: Budget;
   /** Somebody cancels the run after so many of its writes, a share from 0 to 1. It ends as cancelled then, or whole. */

@@ -1,3 +1,4 @@
+// Over 300 lines: one server for all of them. The command line against it.
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -15,8 +16,10 @@ const release = async (): Promise<void> => {
   while (held.size === 0) await sleep(20);
   for (const go of held) go();
 };
+let refusing = false;
 const model = createScriptedModel(async (request, _n, signal) => {
   const text = textOf(request);
+  if (text.includes("sometimes") && refusing) return { refusal: true };
   if (text.includes("refuse")) return { refusal: true };
   if (text.includes("wait")) {
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -50,6 +53,36 @@ test("--version says which one it is, and help lists every exit code", async () 
 test("jobs list --agent with a mistyped name is usage", async () => {
   const { status, err } = await bench.toren(["jobs", "list", "--agent", "crwe"]);
   expect([status, err]).toEqual([2, expect.stringContaining('There is no agent "crwe". Did you mean "crew"?')]);
+});
+
+describe("toren jobs retry", () => {
+  test("a failed run goes on, and ends as completed", async () => {
+    refusing = true;
+    const { value: failed } = await bench.json(["run", "echo", "sometimes"]);
+    const { runId: id, status } = failed as RunJson;
+    expect(status).toBe("failed");
+    refusing = false;
+    const { status: exit, err } = await bench.toren(["jobs", "retry", id.slice(0, 13)]);
+    expect([exit, err]).toEqual([0, `Run ${id} has been retried.\n`]);
+    let run: RunJson;
+    do {
+      await sleep(20);
+      run = (await bench.json(["jobs", "show", id])).value;
+    } while (run.endedAt === null);
+    expect(run).toMatchObject({ status: "completed", retries: 1, receipt: { modelCalls: 2, repaid: 0 } });
+    const again = await bench.json(["jobs", "retry", id]);
+    expect(again).toEqual({
+      status: 2,
+      value: { error: { code: "run.not_failed", message: expect.stringContaining("jobs fork") } },
+    });
+  });
+
+  test("a cap that there isn't can't be raised", async () => {
+    const { value } = await bench.json(["run", "echo", "refuse"]);
+    const raised = await bench.toren(["jobs", "retry", (value as RunJson).runId, "--max-cost", "2"]);
+    expect([raised.status, raised.err]).toEqual([2, expect.stringContaining("has no cap maxCostUsd")]);
+    expect((await bench.toren(["jobs", "retry", (value as RunJson).runId, "--max-tokens", "few"])).status).toBe(2);
+  });
 });
 
 describe("toren run", () => {

@@ -35,7 +35,11 @@ export const createSimStore = (connection: Connection): Store => ({
   runs: createRuns(connection),
   watch: createWatch(connection),
   traces: createTraces(connection),
+  retries: { retry: async () => Promise.reject(NOBODY_RETRIES), reopen: async () => Promise.reject(NOBODY_RETRIES) },
 });
+
+/** What retries do is held by test/engine/retry.test.ts and the kill matrix. */
+const NOBODY_RETRIES = new Error("nobody in the simulation retries a run");
 
 const TASK = "task:";
 const tasksOf = (tx: Transaction, runId: string): Stream[] =>
@@ -256,6 +260,7 @@ function rowOf(record: RunRecord | undefined): RunRow | null {
   const { input, output } = record;
   return {
     ...outlineOf(record),
+    retries: 0,
     input: stored(input),
     output: output === null ? null : stored(output),
     budget: record.budget,

@@ -8,6 +8,10 @@ const isEnding = (e: EventDump): boolean => /^Run(Completed|Failed|Cancelled)$/.
 export function effectiveRun(events: readonly EventDump[]): EventDump[] {
   let kept: EventDump[] = [];
   for (const e of events) {
+    if (e.type === "OperationReopened") {
+      kept = reopened(kept, e);
+      continue;
+    }
     if (e.type !== "StreamInvalidated") {
       kept.push(e);
       continue;
@@ -17,6 +21,22 @@ export function effectiveRun(events: readonly EventDump[]): EventDump[] {
     kept = kept.filter((k) => !dead.has(k.seq) && !dead.has(k.payload.op));
   }
   return kept;
+}
+
+/** What failed of the operation goes, and whatever was asked for in the window that its end had opened. */
+function reopened(kept: readonly EventDump[], { payload }: EventDump): EventDump[] {
+  const windows = new Set<unknown>([payload.op]);
+  const dead = new Set<unknown>();
+  for (const k of kept) {
+    if (!isOperation(k) || !windows.has(k.payload.after)) continue;
+    windows.add(k.seq);
+    dead.add(k.seq);
+  }
+  const again = new Set(payload.tasks as number[]);
+  return kept.filter((k) => {
+    if (dead.has(k.seq) || dead.has(k.payload.op)) return false;
+    return k.payload.op !== payload.op || (k.type === "TaskSettled" && !again.has(k.payload.task as number));
+  });
 }
 
 const ENDS = new Set(["WaveSettled", "TimerFired", "StepCompleted", "StepFailed"]);
@@ -96,7 +116,8 @@ function checkWaves(run: RunDump, own: StreamDump, events: readonly EventDump[])
     const open = streams.filter((s) => s?.status !== "ended").length;
     if (row.unsettled !== open) return [`wave ${wave} counts ${row.unsettled} tasks, ${open} are open`];
     if (!row.signalled && open === 0) return [`wave ${wave} is over and its run was not told`];
-    const told = own.inbox.some((f) => f.key === `wave:${wave}`) || over.has(plan.seq);
+    const told =
+      own.inbox.some((f) => f.key === `wave:${wave}` || f.key.startsWith(`wave:${wave}:`)) || over.has(plan.seq);
     const fresh = tasks.every((id) => id.startsWith(`w${wave}t`)); // one that claims decided tasks gets no fact
     return row.signalled && fresh && !told ? [`wave ${wave} is signalled, and its run was not told`] : [];
   });

@@ -127,7 +127,15 @@ function checkPaid(events: readonly EventDump[]): string[] {
   const wrong: string[] = [];
   const paid = new Set<string>();
   let asked = "";
-  for (const { seq, type, payload } of events) {
+  for (const [i, { seq, type, payload }] of events.entries()) {
+    if (type === "StreamInvalidated" && payload.retry !== undefined) {
+      // A refusal is asked for again: at most the last answer of what is cut.
+      const cut = effectiveEvents(events.slice(0, i)).filter((e) => e.seq >= Number(payload.fromSeq));
+      const questions = cut.filter((e) => e.type === "LlmCallStarted");
+      if (cut.filter((e) => e.type === "LlmCallCompleted").length > 1)
+        wrong.push(`${seq}: a retry cuts several answers`);
+      for (const q of questions) paid.delete(`${String(q.payload.stepId)} ${String(q.payload.requestDigest)}`);
+    }
     if (type === "LlmCallStarted") asked = `${String(payload.stepId)} ${String(payload.requestDigest)}`;
     if (type !== "LlmCallCompleted") continue;
     if (paid.has(asked)) wrong.push(`${seq}: ${asked} was paid for again`);

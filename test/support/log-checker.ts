@@ -108,7 +108,11 @@ function checkStream(s: StreamDump): string[] {
   if (taken.some((seq, i) => seq !== i + 1))
     wrong.push(`facts were absorbed as ${taken.join(" ")}: not once, in order`);
   if (taken.length > inbox.length) wrong.push(`${taken.length} facts were absorbed of ${inbox.length}`);
-  const end = events.findIndex((e) => e.type in TERMINAL);
+  // A retry cuts what had ended the stream, and is the one event that may stand after it.
+  const retried = events.findLastIndex((e) => e.type === "StreamInvalidated" && e.payload.retry !== undefined);
+  if (retried > 0 && !((events[retried - 1]?.type ?? "") in TERMINAL))
+    wrong.push(`${retried + 1}: a retry of a stream that hadn't ended`);
+  const end = events.findIndex((e, i) => i > retried && e.type in TERMINAL);
   if (end >= 0 && end < events.length - 1) wrong.push(`${events[end + 1]?.type} stands after ${events[end]?.type}`);
   const outcome = end < 0 ? null : (TERMINAL[events[end]?.type ?? ""] ?? null);
   if ((s.status === "ended") !== end >= 0) wrong.push(`status is ${s.status}, its last event ${events.at(-1)?.type}`);

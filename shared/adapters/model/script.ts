@@ -12,7 +12,7 @@ export type Turn =
       readonly text?: string;
     }
   | { readonly refusal: true }
-  | { readonly status: 429 | 529; readonly retryAfterMs?: number }
+  | { readonly status: 401 | 429 | 529; readonly retryAfterMs?: number }
   | { readonly response: ModelResponse };
 
 export interface LedgerEntry {
@@ -54,12 +54,13 @@ export function createScriptedModel(
 
 function answerOf(turn: Turn, request: ModelRequest): ModelAnswer {
   if (typeof turn !== "string" && "status" in turn) {
-    const error = { code: "model.unavailable", message: `status ${turn.status}` } as const;
+    const refused = turn.status === 401;
+    const error = { code: refused ? "model.auth" : "model.unavailable", message: `status ${turn.status}` } as const;
     return {
       ok: false,
       failure: {
         error,
-        retryable: true,
+        retryable: !refused,
         ...(turn.status === 429 ? { throttled: true } : {}),
         ...(turn.retryAfterMs === undefined ? {} : { retryAfterMs: turn.retryAfterMs }),
       },

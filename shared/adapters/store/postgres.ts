@@ -1,6 +1,7 @@
 // The store on Postgres. One committer per agent schema and worker; everything else asks as it needs. Twin: the simulation's, in test/sim.
 import type { Database } from "../../ports/database.ts";
 import type { Store } from "../../ports/store.ts";
+import { createRetries } from "./retries.ts";
 import { createRuns } from "./runs.ts";
 import { createStatements } from "./statements.ts";
 import { createStreams } from "./streams.ts";
@@ -16,6 +17,7 @@ export function createStore(database: Pick<Database, "appends" | "pool">): Store
     tasks: createTasks(statements),
     runs: createRuns(database.appends, statements),
     watch: createWatch(statements),
+    retries: createRetries(database.appends, statements),
     traces: createTraces(statements),
   };
 }

@@ -24,6 +24,7 @@ interface Row extends OutlineRow {
   readonly capped: boolean;
   readonly cap_tokens: number | null;
   readonly cap_nano: number | null;
+  readonly retries: number;
   readonly reserved_tokens: number;
   readonly reserved_nano: number;
   readonly spent_tokens: number;
@@ -111,7 +112,8 @@ async function runRow(statements: Statements, agent: string, row: Row): Promise<
     outline(statements, agent, row),
     restoreAll(statements, agent, values),
   ]);
-  return { ...rest, input: input ?? null, output: output ?? null, budget: row.capped ? runBudget(row) : null };
+  const budget = row.capped ? runBudget(row) : null;
+  return { ...rest, input: input ?? null, output: output ?? null, budget, retries: row.retries };
 }
 
 const runBudget = (row: Row): RunBudget => ({

@@ -6,10 +6,12 @@ export type RunLog = readonly Recorded<RunEvent>[];
 export type Operation = Extract<RunEvent, { after: number }>;
 export type WavePlanned = Extract<RunEvent, { type: "WavePlanned" }>;
 /** What happened to an operation. */
-export type OperationFact = Extract<RunEvent, { op: number }>;
+export type OperationFact = Exclude<Extract<RunEvent, { op: number }>, { type: "OperationReopened" }>;
+type Reopened = Extract<RunEvent, { type: "OperationReopened" }>;
 
 export const isOperation = (event: Recorded<RunEvent>): event is Recorded<Operation> => "after" in event;
-export const isOperationFact = (event: Recorded<RunEvent>): event is Recorded<OperationFact> => "op" in event;
+export const isOperationFact = (event: Recorded<RunEvent>): event is Recorded<OperationFact> =>
+  "op" in event && event.type !== "OperationReopened";
 const isEnding = (event: RunEvent): boolean =>
   event.type === "RunCompleted" || event.type === "RunFailed" || event.type === "RunCancelled";
 
@@ -32,6 +34,18 @@ export interface RunHistory {
   readonly over: ReadonlySet<number>;
   /** Due times of cut timers by digest, oldest first: a timer that is set again keeps its time. */
   readonly spareDueTimes: ReadonlyMap<string, readonly number[]>;
+  /** The last retry; null: there was none. */
+  readonly retry: Retry | null;
+}
+
+/** Somebody had a failed run go on. What failed before `seq` may be done again, once. */
+export interface Retry {
+  readonly seq: number;
+  readonly by: string;
+  /** Cancels up to this inbox number were about the attempt before. */
+  readonly upTo: number;
+  /** Operations that were opened again since. */
+  readonly reopened: ReadonlySet<number>;
 }
 
 /** The raw stream without what was cut. A cut removes operations and endings, never facts: a completion lives as long as its operation. */
@@ -43,15 +57,27 @@ export function foldRun(raw: RunLog): RunHistory {
   const cutPlans: Recorded<WavePlanned>[] = [];
   const spare = new Map<string, number[]>();
   const givenUp = new Map<string, number>();
+  let retry: (Retry & { readonly reopened: Set<number> }) | null = null;
+  const gone = (cut: RunLog): void => {
+    for (const event of cut) {
+      if (event.type === "WavePlanned") cutPlans.push(event);
+      if (event.type === "TimerSet") append(spare, event.digest, event.dueAt);
+    }
+  };
   for (const event of raw) {
     if (event.type === "TasksGivenUp") for (const id of event.tasks) givenUp.set(id, event.generation);
     if (event.type === "StreamInvalidated") {
       const { kept, cut } = cutFrom(log, event.fromSeq);
       log = kept;
-      for (const gone of cut) {
-        if (gone.type === "WavePlanned") cutPlans.push(gone);
-        if (gone.type === "TimerSet") append(spare, gone.digest, gone.dueAt);
-      }
+      gone(cut);
+      if (event.retry !== undefined) retry = { seq: event.seq, ...event.retry, reopened: new Set() };
+      continue;
+    }
+    if (event.type === "OperationReopened") {
+      const { kept, cut } = reopen(log, event);
+      log = kept;
+      gone(cut);
+      retry?.reopened.add(event.op);
       continue;
     }
     if (event.type === "WavePlanned") nextWave = Math.max(nextWave, event.wave + 1);
@@ -74,6 +100,7 @@ export function foldRun(raw: RunLog): RunHistory {
         .map((fact) => fact.op),
     ),
     spareDueTimes: spare,
+    retry,
   };
 }
 
@@ -86,6 +113,31 @@ function cutFrom(log: RunLog, fromSeq: number): { kept: Recorded<RunEvent>[]; cu
   const dead = new Set(cut.map((event) => event.seq));
   const kept = log.filter((event) => !dead.has(event.seq) && !(isOperationFact(event) && dead.has(event.op)));
   return { kept, cut };
+}
+
+/**
+ * What the workflow asked for in the window that the operation's end had opened, and in the windows below it, goes with that end: else, when it ends in
+ * another way, the log would contradict the code, and a cut takes everything after, of other branches too.
+ */
+function reopen(log: RunLog, { op, tasks, dueAt }: Reopened): { kept: Recorded<RunEvent>[]; cut: RunLog } {
+  const opened = new Set([op]);
+  const dead = new Set<number>();
+  for (const event of log)
+    if (isOperation(event) && opened.has(event.after)) {
+      opened.add(event.seq);
+      dead.add(event.seq);
+    }
+  const failed = new Set(tasks);
+  const isVoid = (event: Recorded<OperationFact>): boolean =>
+    dead.has(event.op) || (event.op === op && (event.type !== "TaskSettled" || failed.has(event.task)));
+  return {
+    cut: log.filter((event) => dead.has(event.seq)),
+    kept: log
+      .filter((event) => !dead.has(event.seq) && !(isOperationFact(event) && isVoid(event)))
+      .map((event) =>
+        event.seq === op && event.type === "WavePlanned" && dueAt !== undefined ? { ...event, dueAt } : event,
+      ),
+  };
 }
 
 function append(lists: Map<string, number[]>, key: string, value: number): void {

@@ -20,6 +20,13 @@ export interface StepCall extends Omit<StepRequest, "type"> {
   readonly retryAt: number | null;
 }
 
+/** An operation that a workflow failed by: what a retry does again. */
+export interface Culprit {
+  readonly seq: number;
+  /** As the code says it today; undefined: it has no time limit. */
+  readonly timeoutMs: number | undefined;
+}
+
 export type Outcome =
   /** Both lists in the order of seqs. Ask `foreign` after the append and before parking: true is to end the run with FOREIGN_AWAIT. */
   | {
@@ -30,8 +37,8 @@ export type Outcome =
     }
   /** The last decision is RunCompleted. */
   | { readonly type: "completed"; readonly output: Json }
-  /** The last decision is RunFailed. */
-  | { readonly type: "failed"; readonly error: ErrorInfo }
+  /** The last decision is RunFailed. `culprit`: the operation whose failure it was, if it was one's. */
+  | { readonly type: "failed"; readonly error: ErrorInfo; readonly culprit: Culprit | null }
   /** From `fromSeq` on the log contradicts the code. Nothing is decided: cut, fold, advance again. */
   | { readonly type: "cut"; readonly fromSeq: number; readonly reason: string };
 

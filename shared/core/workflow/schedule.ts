@@ -37,7 +37,7 @@ export async function advance<I>(execution: Execution<I>, history: RunHistory, t
     try {
       session.end(endingOf(await execution.workflow(ctx)));
     } catch (e) {
-      session.end({ type: "RunFailed", error: errorOf(e) });
+      session.end({ type: "RunFailed", error: errorOf(e) }, e);
     }
   };
   await session.window(0, () => void asAuthorsCode(`workflow of run ${execution.runId}`, body));

@@ -1,10 +1,11 @@
 // One re-execution under way: which operations the code issued, which of them the log knows, what completes next. The rules S1–S8 stand in schedule.ts.
 import type { Recorded, TaskOutcome as RecordedOutcome } from "../events.ts";
+import { ERROR_CAUSES_MAX } from "../limits.ts";
 import type { Completion, Ended, Issue } from "./context.ts";
 import { createDecider, type Decider, type Known, knownOf, type Tick } from "./decide.ts";
 import { type Ending, FOREIGN_AWAIT, failed } from "./ending.ts";
 import { isOperation, isOperationFact, type Operation, type OperationFact, type RunHistory } from "./fold.ts";
-import type { Advance, Outcome, PendingOperation, StepCall } from "./outcome.ts";
+import type { Advance, Culprit, Outcome, PendingOperation, StepCall } from "./outcome.ts";
 import { digestOfRequest, type Request } from "./request.ts";
 import { quiescence } from "./window.ts";
 
@@ -38,6 +39,10 @@ export class Session {
   #operations = 0;
   #exhausted = false;
   #ending: Ending | undefined;
+  /** Errors that operations rejected with, and whose they are. */
+  readonly #thrown = new WeakMap<object, Issued>();
+  #lastFed: Feed | undefined;
+  #culprit: Issued | undefined;
 
   constructor(runId: string, history: RunHistory, tick: Tick) {
     this.#decider = createDecider(runId, history, tick);
@@ -69,17 +74,23 @@ export class Session {
       try {
         resolve(read(this.#endedOf(known, by)));
       } catch (e) {
+        if (typeof e === "object" && e !== null) this.#thrown.set(e, issued);
         reject(e);
       }
     };
-    this.#fresh.push({ known, request, settle });
+    const issued: Issued = { known, request, settle };
+    this.#fresh.push(issued);
     return promise;
   };
 
-  /** The workflow returned or threw. Outside a window something foreign brought it there. */
-  end(ending: Ending): void {
-    if (this.#open) this.#ending ??= ending;
-    else this.#late = true;
+  /** The workflow returned, or threw `thrown`. Outside a window something foreign brought it there. */
+  end(ending: Ending, thrown?: unknown): void {
+    if (!this.#open) {
+      this.#late = true;
+      return;
+    }
+    if (this.#ending === undefined && ending.type === "RunFailed") this.#culprit = this.#whose(thrown);
+    this.#ending ??= ending;
   }
 
   /** One window: wake the code, let it run dry, then note what it issued, in recorded order: a changed issue order changes nothing. */
@@ -113,6 +124,7 @@ export class Session {
   async feed({ taker, by }: Feed): Promise<void> {
     const { seq } = taker.known;
     this.#pending.delete(seq);
+    if (by !== undefined) this.#lastFed = { taker, by };
     await this.window(seq, () => taker.settle(by));
   }
 
@@ -155,11 +167,32 @@ export class Session {
     };
   }
 
+  /**
+   * The operation whose failure this is: its error, also as the cause of another one. A workflow that looks at failures and throws an error of its own
+   * has none; then it is the last thing that it heard of, if that failed (a wave under `collect`).
+   */
+  #whose(thrown: unknown): Issued | undefined {
+    const seen = new Set<unknown>();
+    for (let at = [thrown]; at.length > 0 && seen.size < ERROR_CAUSES_MAX; ) {
+      const error = at.shift();
+      if (typeof error !== "object" || error === null || seen.has(error)) continue;
+      seen.add(error);
+      const issued = this.#thrown.get(error);
+      if (issued !== undefined) return issued;
+      const { cause, errors } = error as { readonly cause?: unknown; readonly errors?: unknown };
+      at = [...at, cause, ...(Array.isArray(errors) ? errors : [])];
+    }
+    const { taker, by } = this.#lastFed ?? {};
+    if (taker?.request.type !== "wave") return undefined;
+    const outcomes = this.#settled.get(taker.known.seq) ?? [];
+    return by?.type === "TimerFired" || outcomes.some((o) => o?.status === "failed") ? taker : undefined;
+  }
+
   #concludeWith(ending: Ending): Advance {
     const outcome: Outcome =
       ending.type === "RunCompleted"
         ? { type: "completed", output: ending.output }
-        : { type: "failed", error: ending.error };
+        : { type: "failed", error: ending.error, culprit: culpritOf(this.#culprit) };
     return { decisions: this.#decider.ended(ending), outcome };
   }
 
@@ -191,6 +224,14 @@ export class Session {
     ];
   }
 }
+
+const culpritOf = (issued: Issued | undefined): Culprit | null =>
+  issued === undefined
+    ? null
+    : {
+        seq: issued.known.seq,
+        timeoutMs: issued.request.type === "wave" ? issued.request.timeoutMs : undefined,
+      };
 
 const placeOf = (after: number, digest: string): string => `${after} ${digest}`;
 const never = (): Promise<never> => new Promise(() => undefined);

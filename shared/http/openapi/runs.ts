@@ -1,6 +1,6 @@
 // Runs, and what people tell them.
 import { cancellation, eventsQuery, listQuery, newRun, turnsQuery } from "../runs.ts";
-import { approval, message, resumption } from "../speak.ts";
+import { approval, message, resumption, retry } from "../speak.ts";
 import {
   idempotencyKey,
   json,
@@ -86,6 +86,14 @@ export const runPaths = {
       parameters: [runId],
       requestBody: takes(resumption, { optional: true }),
       responses: responses({ "202": json(told, "It is decided, or has been nudged.") }),
+    },
+  },
+  "/runs/{runId}/retry": {
+    post: {
+      summary: "Has a failed run go on: what failed is done again, what is recorded isn't.",
+      parameters: [runId],
+      requestBody: takes(retry, { optional: true }),
+      responses: responses({ "202": json(told, "It goes on.") }),
     },
   },
 };

@@ -69,7 +69,7 @@ WITH want AS MATERIALIZED (
         FROM paying p JOIN ok o ON o.ord = p.ord GROUP BY p.run_id) d
   WHERE b.run_id = d.run_id
 ), ripe AS MATERIALIZED (                          -- FOR UPDATE: a plain read would see the snapshot, not the last decrement
-  SELECT v.run_id, v.wave, v.signalled, v.unsettled - c.k AS left_over, (c.failed AND v.on_failure = 'fail') AS broke, c.ringer
+  SELECT v.run_id, v.wave, v.reopened, v.signalled, v.unsettled - c.k AS left_over, (c.failed AND v.on_failure = 'fail') AS broke, c.ringer
   FROM :agent.waves v JOIN (SELECT run_id, wave, count(*)::int AS k, bool_or(outcome <> 'completed') AS failed, max(ord) AS ringer FROM ok WHERE wave IS NOT NULL
                             GROUP BY run_id, wave) c ON c.run_id = v.run_id AND c.wave = v.wave
   ORDER BY v.run_id, v.wave FOR UPDATE OF v
@@ -79,8 +79,8 @@ WITH want AS MATERIALIZED (
 ), closing AS MATERIALIZED (                       -- runs that end here or have ended: nobody is left to hear a bell
   SELECT run_id FROM ok WHERE stream_id = 'run' AND next = 'end'
   UNION SELECT run_id FROM locked WHERE stream_id = 'run' AND status = 'ended'
-), bell AS MATERIALIZED (                          -- one fact a wave, once: at zero, or at the first failure under `fail`
-  SELECT run_id, wave, broke, ringer, row_number() OVER (PARTITION BY run_id ORDER BY wave) AS i, count(*) OVER (PARTITION BY run_id) AS of
+), bell AS MATERIALIZED (                          -- one fact a wave, once each time that it is open: at zero, or at the first failure under `fail`
+  SELECT run_id, wave, reopened, broke, ringer, row_number() OVER (PARTITION BY run_id ORDER BY wave) AS i, count(*) OVER (PARTITION BY run_id) AS of
   FROM ripe r WHERE NOT signalled AND (left_over = 0 OR broke) AND NOT EXISTS (SELECT 1 FROM closing c WHERE c.run_id = r.run_id)
 ), told AS MATERIALIZED (                          -- a run that ends cancels what is unsettled
   SELECT l.run_id, l.stream_id, o.head FROM locked l JOIN ok o ON o.run_id = l.run_id AND o.stream_id = 'run' AND o.next = 'end'
@@ -143,7 +143,7 @@ WITH want AS MATERIALIZED (
   FROM moved m, generate_series(1, m.n) AS i
 ), posted AS (
   INSERT INTO :agent.inbox (run_id, stream_id, seq, key, kind, payload)
-  SELECT m.run_id, m.stream_id, m.inbox_seq - b.of + b.i, 'wave:' || b.wave, 'wave', jsonb_build_object('kind', 'wave', 'wave', b.wave, 'broke', b.broke)
+  SELECT m.run_id, m.stream_id, m.inbox_seq - b.of + b.i, 'wave:' || b.wave || CASE WHEN b.reopened > 0 THEN ':' || b.reopened ELSE '' END, 'wave', jsonb_build_object('kind', 'wave', 'wave', b.wave, 'broke', b.broke)
   FROM bell b JOIN moved m ON m.run_id = b.run_id AND m.stream_id = 'run'
   UNION ALL
   SELECT m.run_id, m.stream_id, m.inbox_seq, 'ended:' || d.head, 'cancel', $19::jsonb

@@ -24,7 +24,8 @@ CREATE TABLE :agent.runs (
   created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   ended_at timestamptz,
   trace_context text,                               -- W3C traceparent of the run's first span: all others are in its trace; null: nobody traced it
-  attributes jsonb                                  -- labels that its starter gave it, key to text; null: none
+  attributes jsonb,                                 -- labels that its starter gave it, key to text; null: none
+  retries int NOT NULL DEFAULT 0                    -- how often it had failed and somebody had it go on
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
 CREATE UNIQUE INDEX runs_idempotency_key ON :agent.runs (idempotency_key) WHERE idempotency_key IS NOT NULL;
 CREATE INDEX runs_newest ON :agent.runs (created_at, run_id);
@@ -132,6 +133,7 @@ CREATE TABLE :agent.waves (
   unsettled int NOT NULL,
   signalled boolean NOT NULL,
   max_parallel int,                                 -- tasks of it that are worked on at once; null: no bound
+  reopened int NOT NULL DEFAULT 0,                  -- how often tasks of it went on after a retry: part of its bell's key
   PRIMARY KEY (run_id, wave)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
 

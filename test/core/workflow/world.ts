@@ -28,7 +28,7 @@ export const failure = (message: string): TaskOutcome => ({
 
 export class World {
   readonly raw: Log;
-  outcome: Outcome = { type: "failed", error: { code: "bug", message: "not ticked yet" } };
+  outcome: Outcome = { type: "failed", culprit: null, error: { code: "bug", message: "not ticked yet" } };
   cuts = 0;
   now = 1_000;
   seed = "seed";

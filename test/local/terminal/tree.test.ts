@@ -33,6 +33,7 @@ const run = (waves: RunJson["waves"], more: Partial<RunJson> = {}): RunJson => (
   tokens: 0,
   error: null,
   generation: 1,
+  retries: 0,
   createdAt: "2026-01-01T00:00:00.000Z",
   endedAt: null,
   input: "x",

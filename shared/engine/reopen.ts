@@ -1,0 +1,86 @@
+// After a retry: which operations of the run are done again. Only the workflow's code can tell whose failure ended it, so it is run as far as the log carries
+// it; when it fails by what failed before the retry, that operation is opened again, and the code is run anew, until it fails by nothing on record.
+//
+// R1  What failed before the retry is done again at most once a retry: what fails after it ends the run (a new attempt is another retry).
+// R2  Waves that weren't over when the run failed go on, with all of their tasks that ended otherwise than completed: those were stopped with the run.
+// R3  Completed tasks, completed steps and their answers stay. What a tool did is never undone, nor done again by this.
+import type { ErrorCode } from "../core/errors.ts";
+import type { Recorded } from "../core/events.ts";
+import { endsOperation, isOperationFact, type Operation, type WavePlanned } from "../core/workflow/fold.ts";
+import type { Culprit } from "../core/workflow/outcome.ts";
+import { nudge } from "./hints.ts";
+import type { TickWork } from "./tick-work.ts";
+
+/** Errors that a recorded answer is: going on after it would come to the same, so its question is asked again. */
+const ANSWERS: readonly ErrorCode[] = [
+  "model.refused",
+  "model.paused_too_often",
+  "output_exhausted",
+  "compaction_failed",
+];
+
+type Wave = Recorded<WavePlanned>;
+
+/** R2, at the first look after a retry. */
+export async function reopenPending(work: TickWork): Promise<void> {
+  const { retry, log, over } = work.history();
+  if (retry === null) return;
+  const pending = log.filter(
+    (e): e is Wave => e.type === "WavePlanned" && e.seq < retry.seq && !over.has(e.seq) && !retry.reopened.has(e.seq),
+  );
+  const opened = (await Promise.all(pending.map((wave) => failedOf(work, wave)))).filter((o) => o.ids.length > 0);
+  if (opened.length > 0) await reopen(work, opened, null);
+}
+
+/** The operation by which the workflow fails, if what is on record of it is from before the retry (R1). */
+export function toReopen(work: TickWork, culprit: Culprit | null): Recorded<Operation> | null {
+  const { retry, log } = work.history();
+  if (retry === null || culprit === null || retry.reopened.has(culprit.seq)) return null;
+  const end = log.find((e) => isOperationFact(e) && e.op === culprit.seq && endsOperation(e));
+  if (end === undefined || end.seq > retry.seq) return null;
+  return log.find((e): e is Recorded<Operation> => e.seq === culprit.seq) ?? null;
+}
+
+export async function reopenOperation(
+  work: TickWork,
+  op: Recorded<Operation>,
+  timeoutMs: number | undefined,
+): Promise<void> {
+  if (op.type === "WavePlanned") return await reopen(work, [await failedOf(work, op)], timeoutMs ?? null);
+  work.record({ type: "OperationReopened", op: op.seq, tasks: [] });
+  await work.writer.flush();
+}
+
+interface Opened {
+  readonly wave: Wave;
+  readonly ids: readonly string[];
+}
+
+/** Those of its tasks that have ended otherwise than completed. */
+async function failedOf(work: TickWork, wave: Wave): Promise<Opened> {
+  const { agent, runId } = work.hint;
+  const ended = await work.deps.store.tasks.outcomes(agent, runId, wave.tasks);
+  return { wave, ids: ended.filter((e) => e.outcome.status === "failed").map((e) => e.taskId) };
+}
+
+async function reopen(work: TickWork, opened: readonly Opened[], timeoutMs: number | null): Promise<void> {
+  const { deps, deployed, hint } = work;
+  const by = work.history().retry?.by ?? "";
+  for (const { wave, ids } of opened) {
+    const again = new Set(ids);
+    const tasks = wave.tasks.flatMap((id, place) => (again.has(id) ? [place] : []));
+    work.record({ type: "OperationReopened", op: wave.seq, tasks, ...newLimit(work, wave, timeoutMs) });
+  }
+  const tasks = opened.flatMap((o) => o.ids);
+  await work.writer.reopen({ tasks, answers: ANSWERS, generation: deployed.generation, by });
+  await nudge(
+    deps,
+    tasks.map((taskId) => ({ ...hint, taskId })),
+  );
+}
+
+/** As long as it had when it was planned, or as the code says today. */
+function newLimit(work: TickWork, { dueAt, recordedAt }: Wave, timeoutMs: number | null): { dueAt?: number } {
+  if (dueAt === undefined) return {};
+  return { dueAt: Math.ceil(work.now() + (timeoutMs ?? dueAt - recordedAt)) };
+}
