@@ -3,6 +3,7 @@ import type { Context } from "aws-lambda";
 import { Hono } from "hono";
 import { handle, type LambdaContext, type LambdaEvent } from "hono/aws-lambda";
 import { createKeys } from "../shared/adapters/store/keys.ts";
+import { createOverview } from "../shared/adapters/store/overview.ts";
 import { createApp } from "../shared/http/app.ts";
 import { problemOfThrown, problemResponse } from "../shared/http/problems.ts";
 import type { Aws } from "./aws.ts";
@@ -16,7 +17,14 @@ export type ApiHandler = (event: ApiEvent, context: Context) => Promise<ApiAnswe
 /** The app over the composition; its keys are the database's. */
 export function appOf({ engine, database, agents }: Pick<Aws, "engine" | "database" | "agents">): HttpApp {
   const keys = createKeys(database);
-  return createApp(httpDeps({ engine, problems: () => agents.problems, admits: (key) => keys.nameOf(key) }));
+  return createApp(
+    httpDeps({
+      engine,
+      problems: () => agents.problems,
+      admits: (key) => keys.nameOf(key),
+      overview: createOverview(database),
+    }),
+  );
 }
 
 /** REST API proxy events in, their answers out. */

@@ -16,9 +16,10 @@ export interface HttpOptions {
   /** Of agents that aren't served; asked for at each start of a run. */
   problems(): readonly LoadProblem[];
   readonly admits: HttpDeps["admits"];
+  readonly overview: HttpDeps["overview"];
 }
 
-export function httpDeps({ engine, problems, admits }: HttpOptions): HttpDeps {
+export function httpDeps({ engine, problems, admits, overview }: HttpOptions): HttpDeps {
   const readPdf = createPdfReader();
   return {
     useCases: {
@@ -42,6 +43,7 @@ export function httpDeps({ engine, problems, admits }: HttpOptions): HttpDeps {
     files: engine.files,
     log: engine.log,
     admits,
+    overview,
     sleep: engine.sleep,
   };
 }

@@ -12,6 +12,7 @@ import { createModels } from "../shared/adapters/model/models.ts";
 import { createPostgresQueue } from "../shared/adapters/queue/postgres.ts";
 import { createDeployments } from "../shared/adapters/store/deployments.ts";
 import { checkSchemas, migrate } from "../shared/adapters/store/migrate.ts";
+import { createOverview } from "../shared/adapters/store/overview.ts";
 import { createStore } from "../shared/adapters/store/postgres.ts";
 import { createPostgresTimers } from "../shared/adapters/timers/postgres.ts";
 import { withModel } from "../shared/authoring/define-agent.ts";
@@ -135,6 +136,7 @@ async function composeOver(database: Database, options: LaptopOptions): Promise<
       httpDeps({
         engine,
         problems: () => loaded.problems,
+        overview: createOverview(database),
         admits: async (given) => ((await sameSecret(given, key)) ? DEV_KEY_NAME : null),
       }),
     serves: (agent) => agents.get(agent.name)?.agent.codeHash === overridden(agent, options.model).codeHash,

@@ -476,6 +476,22 @@ export const FILES_PAGE_MAX = 200;
 export const RUNS_PAGE = 50;
 /** Rows of a list, without inputs and outputs: some 100 KB. */
 export const RUNS_PAGE_MAX = 200;
+/** Runs that wait for people, as the overview shows them: a screen or two, those that have waited longest. */
+export const OVERVIEW_WAITING_RUNS = 50;
+/** Approvals and cuts of all of them: one wave may wait for a thousand. */
+export const OVERVIEW_WAITING_MAX = 200;
+/** Events of a stream's end in which it has asked what it waits for: an answer's calls with their beginnings, results and requests. */
+export const OVERVIEW_TAIL_EVENTS = 1_000;
+/** Of a call's arguments in the overview: what a person reads before a decision. */
+export const OVERVIEW_ARGS_BYTES = 4_000;
+/** Runs under way that are looked at for stuck streams, the oldest. */
+export const OVERVIEW_LIVE_RUNS = 5_000;
+/** More stuck streams have one cause. */
+export const OVERVIEW_STUCK_MAX = 50;
+/** The failures before them are in the list of runs. */
+export const OVERVIEW_ERRORS = 10;
+/** Work that waits longer than this is stuck: hints take milliseconds, and the guardian looks within half a minute. */
+export const STUCK_AFTER_MS = 60_000;
 /** Labels of one run: a customer, an order, a source; what is more is input. */
 export const ATTRIBUTES_MAX = 20;
 /** A name or an id. In UTF-8 and with its key far below the 2 KB that Postgres takes of a word. */

@@ -43,7 +43,7 @@ function collect(value: Json, texts: string[], room: number): number {
     return room - text.length - 1;
   }
   let left = room;
-  for (const part of Object.values(value)) left = collect(part as Json, texts, left);
+  for (const part of Object.values(value)) left = collect(part, texts, left);
   return left;
 }
 

@@ -6,8 +6,8 @@ import type { RawEvent, TaskEvent } from "../core/events.ts";
 import { TURNS_PAGE } from "../core/limits.ts";
 import { type Accounts, accountsOf, totalAccounts } from "../core/receipt.ts";
 import { taskIdOf } from "../core/stream-id.ts";
+import type { WaitingCut } from "../ports/overview.ts";
 import type { PendingApproval, RunRow, StreamRow } from "../ports/store.ts";
-import type { Instead } from "./cut-request.ts";
 import type { EngineDeps } from "./deps.ts";
 import { type TurnsPage, turnsOf } from "./read-turns.ts";
 
@@ -23,19 +23,6 @@ export interface TaskView extends Accounts {
 export interface WaveView {
   readonly wave: number;
   readonly tasks: readonly TaskView[];
-}
-/** A cut that waits for a person's decision (I6b). */
-export interface WaitingCut {
-  readonly stream: string;
-  /** What was edited. */
-  readonly reason: string;
-  /** What would be done again, as `taskId: tool` in the run's own stream. */
-  readonly calls: readonly string[];
-  /** Of the recorded answers that would be asked for anew; in the run's own stream at most, since later plans may take tasks over. */
-  readonly price: Price;
-  /** Of the run's own stream: what would be planned, and which recorded tasks would answer for it under `keep`. */
-  readonly instead: Instead | null;
-  readonly requestedAt: number;
 }
 export interface RunView extends Accounts {
   readonly run: RunRow;

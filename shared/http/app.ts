@@ -6,6 +6,7 @@ import { bearer, isKey } from "./auth.ts";
 import type { HttpContext, HttpDeps, HttpEnv } from "./deps.ts";
 import { addFile, listFiles, removeFile } from "./files.ts";
 import { openApi } from "./openapi.ts";
+import { showOverview } from "./overview.ts";
 import { problemOf, problemOfThrown, problemResponse } from "./problems.ts";
 import { cancelRun, createRun, getRun, listRuns, runEvents, runTurns } from "./runs.ts";
 import { decideApproval, resumeRun, retryRun, sendMessage } from "./speak.ts";
@@ -31,6 +32,7 @@ export const ROUTES: readonly RouteEntry[] = [
   { method: "GET", path: "/healthz", open: true, handle: async (c) => c.json({ status: "ok" }) },
   { method: "GET", path: "/openapi.json", handle: async (c) => c.json(openApi) },
   { method: "GET", path: "/agents", handle: listAgents },
+  { method: "GET", path: "/overview", handle: showOverview },
   { method: "POST", path: "/files", handle: addFile },
   { method: "GET", path: "/files", handle: listFiles },
   { method: "DELETE", path: "/files/{fileId}", handle: removeFile },

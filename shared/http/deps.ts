@@ -9,6 +9,7 @@ import type { Started, StartRequest } from "../engine/start-run.ts";
 import type { Agents } from "../ports/agents.ts";
 import type { FileInfo, Files, NewFile } from "../ports/files.ts";
 import type { Log } from "../ports/log.ts";
+import type { Overview } from "../ports/overview.ts";
 import type { Store } from "../ports/store.ts";
 
 /** A request, with the name of the key that it came with. */
@@ -43,6 +44,7 @@ export interface HttpDeps {
     readonly streams: Pick<Store["streams"], "read">;
   };
   readonly agents: Agents;
+  readonly overview: Overview;
   readonly files: Pick<Files, "page" | "remove">;
   readonly log: Log;
   /** The name of a key that may use this installation; null: it may not. It has the form of a key; compare in constant time. */

@@ -5,6 +5,7 @@ import { TURNS_PAGE } from "../core/limits.ts";
 import { json, totalTokens, usage } from "../core/messages.ts";
 import type { RunView, TaskView } from "../engine/read-run.ts";
 import type { Turn, TurnsPage } from "../engine/read-turns.ts";
+import type { WaitingCut } from "../ports/overview.ts";
 import type { ListedRun, RunOutline } from "../ports/store.ts";
 
 export const RUN_STATUSES = [
@@ -20,7 +21,7 @@ export const RUN_STATUSES = [
   "cancelled",
 ] as const;
 
-const time = z.string().meta({ format: "date-time" });
+export const time = z.string().meta({ format: "date-time" });
 const count = z.int().nonnegative();
 const error = z.object({ code: z.string(), message: z.string() });
 const usd = z.number().nullable().meta({ description: "US dollars; null: a model's price isn't known." });
@@ -77,7 +78,7 @@ const task = z.object({
 export type TaskJson = z.infer<typeof task>;
 
 const decided = z.object({ granted: z.boolean(), by: z.string(), comment: z.string(), at: time });
-const approval = z.object({
+export const approval = z.object({
   call: z
     .string()
     .meta({ description: "The call's id, as the model gave it: several tasks' calls may have the same." }),
@@ -103,7 +104,7 @@ export const turn = z.object({
 });
 export type TurnJson = z.infer<typeof turn>;
 
-const cut = z.object({
+export const cut = z.object({
   stream: z.string().meta({ description: "`run`, or `task:<taskId>`." }),
   reason: z.string().meta({ description: "What was edited." }),
   calls: z.array(z.string()).meta({ description: "What would be done again." }),
@@ -169,7 +170,7 @@ export const run = runSummary.extend({
 });
 export type RunJson = z.infer<typeof run>;
 
-const rfc3339 = (ms: number): string => new Date(ms).toISOString();
+export const rfc3339 = (ms: number): string => new Date(ms).toISOString();
 
 /** A run in a list: without its input and output, which may be large. */
 export const summaryJson = (row: ListedRun): RunSummary => ({
@@ -237,7 +238,7 @@ export const turnsPage = z.object({
 export type TurnsPageJson = z.infer<typeof turnsPage>;
 export const turnsJson = ({ turns, next }: TurnsPage): TurnsPageJson => ({ turns: turns.map(turnJson), next });
 
-const approvalJson = (a: RunView["approvals"][number]): ApprovalJson => ({
+export const approvalJson = (a: RunView["approvals"][number]): ApprovalJson => ({
   call: a.toolUseId,
   key: a.key,
   taskId: a.taskId,
@@ -249,7 +250,7 @@ const approvalJson = (a: RunView["approvals"][number]): ApprovalJson => ({
   decided: a.decided === null ? null : { ...a.decided, at: rfc3339(a.decided.at) },
 });
 
-const cutJson = ({ stream, reason, calls, price, instead, requestedAt }: RunView["cuts"][number]): CutJson => ({
+export const cutJson = ({ stream, reason, calls, price, instead, requestedAt }: WaitingCut): CutJson => ({
   stream,
   reason,
   calls: [...calls],

@@ -278,6 +278,9 @@ INSERT INTO toren_control.gates AS g (key, places, cool_until)
 SELECT $1::text, 2147483647, clock_timestamp() + $2::float8 * interval '1 ms' FROM (SELECT set_config('synchronous_commit', 'off', true)) relaxed
 ON CONFLICT (key) DO UPDATE SET cool_until = greatest(g.cool_until, clock_timestamp() + $2::float8 * interval '1 ms')
 `,
+  "count-runs": `
+SELECT status, count(*)::int AS count FROM :agent.runs GROUP BY status
+`,
   "create-run": `
 WITH run AS (
   INSERT INTO :agent.runs (run_id, process, input, generation, code_hash, idempotency_key, request_digest, mode, trace_context, attributes)
@@ -469,6 +472,26 @@ ORDER BY r.created_at DESC, r.run_id DESC LIMIT $6::int
 SELECT stream_id, status, outcome, wait, floor(extract(epoch FROM wake_at) * 1000)::float8 AS wake_at, attempts, role, wave, head_seq, problem
 FROM :agent.streams WHERE run_id = $1::uuid ORDER BY stream_id
 `,
+  "list-stuck": `
+WITH live AS MATERIALIZED (
+  SELECT run_id, process, created_at FROM :agent.runs WHERE status IN ('created', 'running', 'waitingApproval', 'waitingCut')
+  ORDER BY created_at, run_id LIMIT $1::int
+), found AS (
+  SELECT l.run_id, l.process, s.stream_id, s.role, s.attempts, s.problem,
+         CASE WHEN s.attempts >= $2::int THEN 'crashing' WHEN s.problem IS NOT NULL THEN 'steppedBack' WHEN s.status = 'ready' THEN 'unclaimed' ELSE 'silent' END AS why,
+         s.lease_until, greatest(l.created_at, e.recorded_at, i.recorded_at) AS since
+  FROM live l
+  JOIN :agent.streams s ON s.run_id = l.run_id AND s.status IN ('ready', 'running')
+  LEFT JOIN :agent.events e ON e.run_id = s.run_id AND e.stream_id = s.stream_id AND e.seq = s.head_seq
+  LEFT JOIN :agent.inbox i ON i.run_id = s.run_id AND i.stream_id = s.stream_id AND i.seq = s.inbox_seq
+)
+SELECT run_id, process, stream_id, role, attempts, problem, why, floor(extract(epoch FROM since) * 1000)::float8 AS since
+FROM found
+WHERE why IN ('crashing', 'steppedBack')
+   OR why = 'unclaimed' AND since < clock_timestamp() - $3::int * interval '1 ms'
+   OR why = 'silent' AND lease_until < clock_timestamp() - $3::int * interval '1 ms'
+ORDER BY since, run_id, stream_id LIMIT $4::int
+`,
   "list-turns": `
 WITH said AS MATERIALIZED (
   SELECT e.seq FROM :agent.events e
@@ -496,6 +519,24 @@ FROM :agent.events b JOIN :agent.events d ON d.run_id = b.run_id AND d.stream_id
 WHERE b.run_id = $1::uuid AND b.stream_id = ANY (SELECT 'task:' || x FROM unnest($2::text[]) x)
   AND b.type = 'ToolCallStarted' AND b.payload ->> 'effects' = 'external' AND b.payload ->> 'idempotency' = 'none'
 ORDER BY 1, 2
+`,
+  "list-waiting": `
+WITH waiting AS MATERIALIZED (
+  SELECT run_id, process, status, created_at FROM :agent.runs WHERE status IN ('waitingApproval', 'waitingCut') ORDER BY created_at, run_id LIMIT $1::int
+)
+SELECT w.run_id, w.process, w.status, floor(extract(epoch FROM w.created_at) * 1000)::float8 AS created_at,
+       e.stream_id, e.seq, e.type, e.payload, floor(extract(epoch FROM e.recorded_at) * 1000)::float8 AS recorded_at
+FROM waiting w
+JOIN :agent.streams s ON s.run_id = w.run_id AND s.wait IN ('approval', 'cut') AND s.status <> 'ended'
+JOIN LATERAL (
+  SELECT * FROM :agent.events e
+  WHERE e.run_id = s.run_id AND e.stream_id = s.stream_id AND e.seq > s.head_seq - $2::int
+    AND e.type = CASE s.wait WHEN 'cut' THEN 'CutRequested' ELSE 'ApprovalRequested' END
+    AND NOT EXISTS (SELECT FROM :agent.inbox i WHERE i.run_id = e.run_id AND i.stream_id = e.stream_id AND i.key = 'decision:' || (e.payload ->> 'key'))
+    AND NOT EXISTS (SELECT FROM :agent.events c WHERE c.run_id = e.run_id AND c.stream_id = e.stream_id AND c.type = 'StreamInvalidated'
+                    AND c.seq > e.seq AND (c.payload ->> 'fromSeq')::bigint <= e.seq)
+) e ON true
+ORDER BY w.created_at, w.run_id, e.recorded_at, e.stream_id, e.seq LIMIT $3::int
 `,
   "note-pass": `
 UPDATE toren_control.pulse SET passed_at = clock_timestamp()
@@ -944,6 +985,10 @@ DO UPDATE SET visible_at = EXCLUDED.visible_at WHERE EXCLUDED.visible_at < m.vis
   "start-pulse": `
 UPDATE toren_control.pulse SET beat = beat + 1, next_at = clock_timestamp() + $1::int * interval '1 ms'
 WHERE next_at < clock_timestamp() - $2::int * interval '1 ms' RETURNING beat
+`,
+  "sum-paid": `
+SELECT coalesce(sum(paid_nano), 0)::float8 AS nano, coalesce(bool_or(simulated), false) AS simulated
+FROM :agent.streams WHERE paid_day = (clock_timestamp() AT TIME ZONE 'UTC')::date
 `,
   "write-blobs": `
 INSERT INTO :agent.blobs (run_id, hash, bytes, content) SELECT * FROM unnest($1::uuid[], $2::text[], $3::int[], $4::jsonb[]) ON CONFLICT DO NOTHING

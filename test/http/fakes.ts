@@ -1,11 +1,17 @@
 // The app over plain values: routing, refusals and statuses without an engine. What needs a real one is in test/local.
 
+import { expect } from "@jest/globals";
 import type { RawEvent } from "../../shared/core/events.ts";
 import { createApp } from "../../shared/http/app.ts";
 import { newKey } from "../../shared/http/auth.ts";
 import type { HttpDeps } from "../../shared/http/deps.ts";
 import type { FileInfo } from "../../shared/ports/files.ts";
 import type { StreamRow } from "../../shared/ports/store.ts";
+
+export const problem = async (response: Response) => {
+  expect(response.headers.get("content-type")).toBe("application/problem+json");
+  return (await response.json()) as { code: string; status: number; detail: string; errors?: { path: string }[] };
+};
 
 export const KEY = newKey();
 export const KEY_NAME = "a test's key";
@@ -27,6 +33,7 @@ export interface Fakes {
   readonly log?: (streamId: string) => RawEvent[];
   readonly useCases?: Partial<HttpDeps["useCases"]>;
   readonly files?: Partial<HttpDeps["files"]>;
+  readonly overview?: Partial<HttpDeps["overview"]>;
   readonly store?: Partial<HttpDeps["store"]["runs"]>;
   readonly sleep?: HttpDeps["sleep"];
 }
@@ -78,6 +85,14 @@ export function fakeApp(fakes: Fakes = {}, basePath?: string) {
       },
     },
     agents: { get: (name) => (name === agent.name ? { agent, generation: 1 } : null), names: () => [agent.name] },
+    overview: {
+      agents: async () => [agent.name],
+      counts: async () => ({}),
+      waiting: async () => [],
+      stuck: async () => [],
+      paidToday: async () => ({ nanoUsd: 0, simulated: false }),
+      ...fakes.overview,
+    },
     files: {
       page: async () => ({ files: uploads.map((file) => ({ ...file, createdAt: 0 })), next: null }),
       remove: async () => ({ type: "unknown" }),

@@ -1,11 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { REQUEST_BODY_BYTES, TURNS_PAGE, TURNS_PAGE_MAX } from "../../shared/core/limits.ts";
-import { fakeApp, RUN } from "./fakes.ts";
-
-const problem = async (response: Response) => {
-  expect(response.headers.get("content-type")).toBe("application/problem+json");
-  return (await response.json()) as { code: string; status: number; detail: string; errors?: { path: string }[] };
-};
+import { fakeApp, problem, RUN } from "./fakes.ts";
 
 describe("starting a run", () => {
   test("201 with a relative link, so that a stage path stays in it", async () => {

@@ -110,7 +110,7 @@ interface SpecRow {
   readonly cap_nano: number | null;
 }
 
-interface ApprovalRow {
+export interface ApprovalRow {
   readonly task_id: string;
   readonly payload: Json;
   readonly requested_at: number;
@@ -118,7 +118,7 @@ interface ApprovalRow {
   readonly decided_at: number | null;
 }
 
-function approvalOf(row: ApprovalRow): PendingApproval {
+export function approvalOf(row: ApprovalRow): PendingApproval {
   const asked = fromStored(row.payload) as unknown as Omit<TaskEvent & { type: "ApprovalRequested" }, "type">;
   const decision = row.decision === null ? null : (fromStored(row.decision) as unknown as Fact & { kind: "decision" });
   const { toolUseId, tool, args, key } = asked;

@@ -20,6 +20,12 @@ export const installationPaths = {
       responses: responses({ "200": json(object({ agents: list(ref("Agent")) }), "Agents.") }),
     },
   },
+  "/overview": {
+    get: {
+      summary: "What to look at first: counts, runs that wait for a person, stuck work, failures, what today cost.",
+      responses: responses({ "200": json(ref("Overview"), "As it is now.") }),
+    },
+  },
   "/files": {
     post: {
       summary: `Uploads one file of at most ${FILE_MAX_BYTES} bytes; the same file twice has one id.`,

@@ -1,5 +1,6 @@
 // The forms that several answers share, by their names.
 import { ERRORS } from "../../core/errors.ts";
+import { overview } from "../overview.ts";
 import { RUN_STATUSES, run, runSummary, turnsPage } from "../run-json.ts";
 import { answer, count, list, nullable, object, ref, type Schema, text, time } from "./parts.ts";
 
@@ -28,6 +29,7 @@ export const schemas: Readonly<Record<string, Schema>> = {
   RunSummary: answer(runSummary),
   Run: answer(run),
   TurnsPage: answer(turnsPage),
+  Overview: answer(overview),
   Event: object(
     {
       stream: { ...text, description: "`run`, or `task:<taskId>`." },
