@@ -1,8 +1,8 @@
 // The layers, as rules: imports point down only. Each rule says why it is there; ARCHITECTURE.md draws the picture.
 // `npm run deps` checks them. A new layer or a new library in the core is a decision: change the rule and its reason in the same commit.
 
-const SHIPPED = "^(shared|functions|local|cdk|agents)/";
-const OURS = "^(shared|functions|local|cdk|agents|test|bench|docs)/";
+const SHIPPED = "^(shared|functions|local|cdk|console|agents)/";
+const OURS = "^(shared|functions|local|cdk|console|agents|test|bench|docs)/";
 
 /** What a layer may import of ours; everything else of ours is refused. */
 const layer = (name, folder, allowed, comment) => ({
@@ -140,15 +140,29 @@ export default {
     layer(
       "local-is-the-laptop",
       "local",
-      ["shared/", "functions/", "local/", "agents/"],
+      ["shared/", "functions/", "local/", "console/build\\.ts$", "agents/"],
       "The dev server feeds the handlers of functions/ and composes the laptop's adapters. It deploys nothing.",
     ),
     layer(
       "cdk-imports-names-and-numbers",
       "cdk",
-      ["shared/core/", "shared/ports/", "shared/authoring/", "local/load/", "cdk/"],
+      ["shared/core/", "shared/ports/", "shared/authoring/", "local/load/", "console/build\\.ts$", "cdk/"],
       "The stack needs the queues' names, the limits, and what agent.yaml says; its build reads agents as a laptop does, so that their code hashes alike. Other code is deployed as bundles, never imported.",
     ),
+    layer(
+      "console-is-a-client",
+      "console",
+      ["shared/http/", "shared/core/", "local/terminal/units\\.ts$", "console/"],
+      "The page knows the API's answers, by their types, and the core's words. Numbers look as they do in a terminal, so they are formatted by the same lines.",
+    ),
+    {
+      name: "console-takes-types-of-the-api",
+      comment:
+        "Code of the server would travel to every browser. What the page needs to run is in the core, or its own.",
+      severity: "error",
+      from: { path: "^console/", pathNot: "^console/build\\.ts$" },
+      to: { path: ["^shared/http/", "node_modules/zod/"], dependencyTypesNot: ["type-only"] },
+    },
     layer(
       "agents-import-the-package",
       "agents",
@@ -214,6 +228,7 @@ export default {
         path: SHIPPED,
         pathNot: [
           "^local/toren\\.mjs$",
+          "^console/css\\.d\\.ts$",
           "^cdk/(worker-boot|unbuilt/index)\\.mjs$",
           "^agents/[^/]+/(tools|workflows/[^/]+)\\.ts$",
         ],
@@ -230,7 +245,7 @@ export default {
     enhancedResolveOptions: {
       exportsFields: ["exports"],
       conditionNames: ["import", "node", "default", "types"],
-      extensions: [".ts", ".mjs", ".js", ".json"],
+      extensions: [".ts", ".tsx", ".mjs", ".js", ".json"],
     },
     skipAnalysisNotInRules: true,
   },

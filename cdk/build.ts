@@ -6,6 +6,7 @@ import { basename, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { type BuildOptions, build, type Message } from "esbuild";
+import { buildConsole } from "../console/build.ts";
 import { manifestOf } from "./build-agents.ts";
 import { bytesAtOnce } from "./bundle-size.ts";
 import { certificates } from "./certificates.ts";
@@ -15,6 +16,8 @@ import { replacedModules } from "./replaced-modules.ts";
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const ENTRIES = join(ROOT, "functions/entries");
 const PDF_THREAD = join(ROOT, "shared/adapters/files/pdf-thread.ts");
+/** The function that serves the console. */
+const CONSOLE_SERVER = "api";
 const PDF_READER = "shared/adapters/files/pdf.ts";
 
 export interface BuildRequest {
@@ -91,11 +94,21 @@ async function buildFunction(name: string, folder: string, manifest: string): Pr
     if (Object.keys(metafile.inputs).includes(PDF_READER))
       await build({ ...OPTIONS, entryPoints: { "pdf-thread": PDF_THREAD }, outdir: folder });
     await writeCertificates(folder);
+    if (name === CONSOLE_SERVER) await writeConsole(join(folder, "console"));
     const entry = Object.keys(metafile.outputs).find((path) => basename(path) === "index.mjs") ?? "";
     const bytes = Object.values(metafile.outputs).reduce((sum, output) => sum + output.bytes, 0);
     return { name, entryBytes: bytesAtOnce(metafile.outputs, entry), bytes };
   } catch (thrown) {
     throw bundleProblem(thrown);
+  }
+}
+
+/** As functions/bundled-console.ts reads it. */
+async function writeConsole(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  for (const [name, { content, gzip }] of await buildConsole()) {
+    await writeFile(join(folder, name), content);
+    if (gzip !== null) await writeFile(join(folder, `${name}.gz`), gzip);
   }
 }
 

@@ -2,11 +2,13 @@
 import type { Context } from "aws-lambda";
 import { Hono } from "hono";
 import { handle, type LambdaContext, type LambdaEvent } from "hono/aws-lambda";
+import { createInspection } from "../shared/adapters/store/inspection.ts";
 import { createKeys } from "../shared/adapters/store/keys.ts";
 import { createOverview } from "../shared/adapters/store/overview.ts";
 import { createApp } from "../shared/http/app.ts";
 import { problemOfThrown, problemResponse } from "../shared/http/problems.ts";
 import type { Aws } from "./aws.ts";
+import { bundledConsole } from "./bundled-console.ts";
 import { httpDeps } from "./http-deps.ts";
 
 export type HttpApp = ReturnType<typeof createApp>;
@@ -17,20 +19,33 @@ export type ApiHandler = (event: ApiEvent, context: Context) => Promise<ApiAnswe
 /** The app over the composition; its keys are the database's. */
 export function appOf({ engine, database, agents }: Pick<Aws, "engine" | "database" | "agents">): HttpApp {
   const keys = createKeys(database);
-  return createApp(
-    httpDeps({
-      engine,
-      problems: () => agents.problems,
-      admits: (key) => keys.nameOf(key),
-      overview: createOverview(database),
-    }),
-  );
+  const admits = (key: string) => keys.nameOf(key);
+  const inspection = createInspection(database);
+  const problems = () => agents.problems;
+  const overview = createOverview(database);
+  return createApp(httpDeps({ engine, inspection, overview, problems, admits, console: bundledConsole() }));
 }
 
 /** REST API proxy events in, their answers out. */
 export function createApiHandler(app: Pick<Hono, "fetch">): ApiHandler {
   const answer = handle(app as Hono);
-  return (event, context) => answer(event, context as unknown as LambdaContext);
+  return async (event, context) => toFolder(event) ?? (await answer(event, context as unknown as LambdaContext));
+}
+
+interface Redirect {
+  readonly statusCode: 308;
+  readonly headers: Readonly<Record<"location", string>>;
+  readonly body: "";
+  readonly isBase64Encoded: false;
+}
+
+/** The page's links are relative to the stage as a folder: who leaves out its slash is sent there. */
+function toFolder(event: ApiEvent): Redirect | null {
+  if (!("httpMethod" in event) || event.httpMethod !== "GET" || event.path !== "/") return null;
+  const asked = (event.requestContext as { readonly path?: string }).path ?? "/";
+  if (asked.endsWith("/")) return null;
+  const location = `${asked.slice(asked.lastIndexOf("/") + 1)}/`;
+  return { statusCode: 308, headers: { location }, body: "", isBase64Encoded: false };
 }
 
 /** What every request is answered with when there is no app: the database is away, or has no connection left. It says when to come again. */

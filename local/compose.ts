@@ -11,6 +11,7 @@ import { createPostgresFlow } from "../shared/adapters/flow/postgres.ts";
 import { createModels } from "../shared/adapters/model/models.ts";
 import { createPostgresQueue } from "../shared/adapters/queue/postgres.ts";
 import { createDeployments } from "../shared/adapters/store/deployments.ts";
+import { createInspection } from "../shared/adapters/store/inspection.ts";
 import { checkSchemas, migrate } from "../shared/adapters/store/migrate.ts";
 import { createOverview } from "../shared/adapters/store/overview.ts";
 import { createStore } from "../shared/adapters/store/postgres.ts";
@@ -28,6 +29,7 @@ import type { Database } from "../shared/ports/database.ts";
 import type { Deployments } from "../shared/ports/deployments.ts";
 import type { Log } from "../shared/ports/log.ts";
 import type { Model } from "../shared/ports/model.ts";
+import { consoleFiles } from "./console-files.ts";
 import { loadAgents } from "./load/load-agents.ts";
 import { createAgents, type ReplaceableAgents } from "./load/registry.ts";
 
@@ -127,6 +129,7 @@ async function composeOver(database: Database, options: LaptopOptions): Promise<
     random: Math.random,
     sleep,
   };
+  const page = consoleFiles();
   return {
     engine,
     database,
@@ -135,8 +138,10 @@ async function composeOver(database: Database, options: LaptopOptions): Promise<
     http: (key) =>
       httpDeps({
         engine,
+        inspection: createInspection(database),
         problems: () => loaded.problems,
         overview: createOverview(database),
+        console: page,
         admits: async (given) => ((await sameSecret(given, key)) ? DEV_KEY_NAME : null),
       }),
     serves: (agent) => agents.get(agent.name)?.agent.codeHash === overridden(agent, options.model).codeHash,

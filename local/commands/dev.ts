@@ -92,6 +92,9 @@ async function startAt(
 const agentsOf = (server: RunningServer) =>
   server.laptop.agents.names().map((name) => ({ name, generation: server.laptop.agents.get(name)?.generation ?? 0 }));
 
+/** It signs in whoever follows it: the key is behind the `#`, which no server and no log ever sees. */
+const consoleLink = ({ record, key }: RunningServer): string => `${record.url}/#key=${key}`;
+
 function banner(terminal: Terminal, server: RunningServer, options: Options, choice: ModelChoice): string[] {
   const style = styleOf(terminal.err);
   const agents = agentsOf(server).map((a) => `${a.name} ${style.dim(`generation ${a.generation}`)}`);
@@ -102,6 +105,7 @@ function banner(terminal: Terminal, server: RunningServer, options: Options, cho
     row("agents", agents.length === 0 ? style.yellow(`none in ${options.agents}/`) : agents.join(", ")),
     row("database", terminal.env.DATABASE_URL ? "DATABASE_URL" : `embedded Postgres in ${folder}/postgres`),
     row("models", choice.notice),
+    row("console", style.cyan(consoleLink(server))),
     row("key", `${folder}/key`),
     ...(options.worker ? [] : [row("worker", "none here: start `toren worker`")]),
     ...server.laptop.problems.map((problem) => `  ${mark("failed", style)} ${problemText(problem)}`),

@@ -512,6 +512,12 @@ export const TURNS_PAGE = 50;
 export const TURNS_PAGE_MAX = 200;
 /** A page of a conversation ends with the turn before the one that passes this, since a run shows it beside all else within Lambda's 6 MB. One turn alone may be larger. */
 export const TURNS_PAGE_BYTES = 1024 * 1024;
+/** Events of one page of a stream's outline: a task of 2,000 steps is one page. Each is some 300 bytes, so the page stays within Lambda's 6 MB. */
+export const OUTLINE_EVENTS = 12_000;
+/** What an outline shows of a text, of arguments or of a result: a line on a wide screen. */
+export const OUTLINE_SAID_CHARS = 160;
+/** Messages of a request that is shown to people, from its end; one message alone may be larger. Two requests come together, within Lambda's 6 MB. */
+export const CALL_MESSAGES_BYTES = 2 * 1024 * 1024;
 
 const relation = (holds: boolean, what: string): void => {
   if (!holds) throw new Error(`limits: ${what}`);

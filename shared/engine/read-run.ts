@@ -2,7 +2,7 @@
 
 import type { Price } from "../core/cost.ts";
 import type { ErrorCode } from "../core/errors.ts";
-import type { RawEvent, TaskEvent } from "../core/events.ts";
+import { type RawEvent, type TaskEvent, TERMINAL } from "../core/events.ts";
 import { TURNS_PAGE } from "../core/limits.ts";
 import { type Accounts, accountsOf, totalAccounts } from "../core/receipt.ts";
 import { taskIdOf } from "../core/stream-id.ts";
@@ -19,6 +19,9 @@ export interface TaskView extends Accounts {
   readonly wait: StreamRow["wait"];
   readonly wakeAt: number | null;
   readonly problem: StreamRow["problem"];
+  /** When it was first worked on, and when it ended; null: not yet. */
+  readonly startedAt: number | null;
+  readonly endedAt: number | null;
 }
 export interface WaveView {
   readonly wave: number;
@@ -68,6 +71,8 @@ export async function readRun(
       wait: s.wait,
       wakeAt: s.wakeAt,
       problem: s.problem,
+      startedAt: own.find((e) => e.type === "TaskStarted")?.recordedAt ?? null,
+      endedAt: own.findLast((e) => TERMINAL.has(e.type))?.recordedAt ?? null,
     };
   };
   const tasks = streams.filter((s) => s.streamId !== "run");

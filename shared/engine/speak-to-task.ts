@@ -71,21 +71,14 @@ function waiting(open: readonly PendingApproval[]): string {
   return `Waiting: ${open.map((a, i) => `${named[i]} (${a.tool}, task ${a.taskId})`).join(", ")}.`;
 }
 
-/** `second`: what is said to whoever comes when a fact stands under the key already. */
-async function tell(
-  deps: SpeakDeps,
-  stream: StreamRef,
-  key: string,
-  fact: Fact,
-  second = (first: Fact, at: number) => refused("decision.taken", taken(first, at)),
-): Promise<Spoken> {
+async function tell(deps: SpeakDeps, stream: StreamRef, key: string, fact: Fact): Promise<Spoken> {
   const delivered = await deps.store.streams.deliver(stream, key, fact);
   switch (delivered.type) {
     case "delivered":
       await nudge(deps, [hintOf(stream.agent, stream.runId, stream.streamId)]); // also for one that works: it looks at its next step
       return { type: "told" };
     case "duplicate":
-      return second(delivered.fact, delivered.at);
+      return refused("decision.taken", taken(delivered.fact, delivered.at));
     case "ended":
       return endedRun(stream.runId);
     case "missing":
@@ -119,20 +112,13 @@ export async function sendMessage(deps: SpeakDeps, message: Message): Promise<Sp
   const row = await deps.store.runs.get(agent, runId);
   if (row === null) return unknownRun(runId);
   if (row.mode !== "session") return refused("run.not_a_session", `Run ${runId} is no session: it takes no messages.`);
-  const { idempotencyKey } = message;
-  if (row.endedAt !== null && idempotencyKey === undefined) return endedRun(runId, row.endedAt); // one with a key may have been heard
+  if (row.endedAt !== null) return endedRun(runId, row.endedAt);
   if (text.trim() === "" && !close)
     return refused("request.invalid", "The message is empty: say something, or close the session.");
   const stream = { agent, runId, streamId: streamIdOf("w0t0") };
-  const key = `message:${idempotencyKey ?? deps.uuid()}`;
-  return await tell(deps, stream, key, { kind: "message", text, close, steer }, (first) =>
-    first.kind === "message" && first.text === text && first.close === close && first.steer === steer
-      ? { type: "told" }
-      : refused(
-          "idempotency.conflict",
-          `Idempotency-Key ${idempotencyKey} was used for another message; use a new key.`,
-        ),
-  );
+  const key = `message:${message.idempotencyKey ?? deps.uuid()}`;
+  const told = await tell(deps, stream, key, { kind: "message", text, close, steer });
+  return told.type === "refused" && told.error.code === "decision.taken" ? { type: "told" } : told;
 }
 
 /** For every stream of the run that waits for a decision about a cut. */

@@ -5,11 +5,13 @@ import { listAgents } from "./agents.ts";
 import { bearer, isKey } from "./auth.ts";
 import type { HttpContext, HttpDeps, HttpEnv } from "./deps.ts";
 import { addFile, listFiles, removeFile } from "./files.ts";
+import { runCall, runOutline } from "./inspect.ts";
 import { openApi } from "./openapi.ts";
 import { showOverview } from "./overview.ts";
 import { problemOf, problemOfThrown, problemResponse } from "./problems.ts";
 import { cancelRun, createRun, getRun, listRuns, runEvents, runTurns } from "./runs.ts";
 import { decideApproval, resumeRun, retryRun, sendMessage } from "./speak.ts";
+import { staticFiles } from "./static-files.ts";
 
 export interface AppOptions {
   /** The stage's path where the host leaves it in the request's, as in `/prod`. Default: none. */
@@ -40,6 +42,8 @@ export const ROUTES: readonly RouteEntry[] = [
   { method: "GET", path: "/runs", handle: listRuns },
   { method: "GET", path: "/runs/{runId}", handle: getRun },
   { method: "GET", path: "/runs/{runId}/events", handle: runEvents },
+  { method: "GET", path: "/runs/{runId}/outline", handle: runOutline },
+  { method: "GET", path: "/runs/{runId}/tasks/{taskId}/calls/{seq}", handle: runCall },
   { method: "GET", path: "/runs/{runId}/turns", handle: runTurns },
   { method: "POST", path: "/runs/{runId}/approvals", handle: decideApproval },
   { method: "POST", path: "/runs/{runId}/messages", handle: sendMessage },
@@ -52,6 +56,7 @@ export function createApp(deps: HttpDeps, options: AppOptions = {}): Hono<HttpEn
   const app = new Hono<HttpEnv>().basePath(options.basePath ?? "/");
   const open = ROUTES.filter((r) => r.open === true);
   for (const route of open) app.on(route.method, honoPath(route.path), (c) => route.handle(c, deps));
+  if (deps.console !== undefined) app.use("*", staticFiles(deps.console, options.basePath ?? ""));
   // Whatever comes after this line needs a key, unknown paths too: who has none learns nothing of what there is.
   app.use("*", authenticated(deps));
   for (const route of ROUTES) {

@@ -1,6 +1,7 @@
 // What the routes need: the use cases bound to their engine, a few reads, and who may ask. Composed by local/compose.ts; on AWS by functions/aws.ts.
 import type { Context } from "hono";
 import type { Told } from "../engine/cancel-run.ts";
+import type { CallRef, ReadCall } from "../engine/read-call.ts";
 import type { RunView } from "../engine/read-run.ts";
 import type { ReadTurns } from "../engine/read-turns.ts";
 import type { RetryRequest } from "../engine/retry-run.ts";
@@ -8,9 +9,11 @@ import type { ApprovalDecision, Message, Spoken } from "../engine/speak-to-task.
 import type { Started, StartRequest } from "../engine/start-run.ts";
 import type { Agents } from "../ports/agents.ts";
 import type { FileInfo, Files, NewFile } from "../ports/files.ts";
+import type { Inspection } from "../ports/inspection.ts";
 import type { Log } from "../ports/log.ts";
 import type { Overview } from "../ports/overview.ts";
 import type { Store } from "../ports/store.ts";
+import type { StaticFiles } from "./static-files.ts";
 
 /** A request, with the name of the key that it came with. */
 export type HttpContext = Context<HttpEnv>;
@@ -34,6 +37,7 @@ export interface UseCases {
   addFile(file: Omit<NewFile, "pageTexts">): Promise<FileInfo>;
   /** Null: no such run. */
   readRun(request: RunRef): Promise<RunView | null>;
+  readCall(request: CallRef): Promise<ReadCall>;
   readTurns(request: RunRef & { readonly before: number | null; readonly limit: number }): Promise<ReadTurns>;
 }
 
@@ -43,6 +47,7 @@ export interface HttpDeps {
     readonly runs: Pick<Store["runs"], "agentOf" | "list" | "streams">;
     readonly streams: Pick<Store["streams"], "read">;
   };
+  readonly inspection: Pick<Inspection, "outline">;
   readonly agents: Agents;
   readonly overview: Overview;
   readonly files: Pick<Files, "page" | "remove">;
@@ -50,6 +55,8 @@ export interface HttpDeps {
   /** The name of a key that may use this installation; null: it may not. It has the form of a key; compare in constant time. */
   admits(key: string): Promise<string | null>;
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** The console's files; undefined: it isn't served. Asked for at the first request, kept by whoever makes them. */
+  console?(): Promise<StaticFiles>;
   /** Aborts when the server ends: readers that wait are answered with what there is. */
   readonly closing?: AbortSignal;
 }

@@ -40,6 +40,8 @@ export interface PageQuery {
   readonly stream: string | null;
   readonly after: string;
   readonly full: boolean;
+  /** Events at most. Default: as many as a page holds. */
+  readonly limit?: number;
   readonly waitMs: number;
 }
 
@@ -73,13 +75,14 @@ async function collect(
   behind: readonly StreamRow[],
   ended: boolean,
 ): Promise<Page> {
+  const limit = query.limit ?? EVENTS_PAGE;
   const turn = behind.slice(0, EVENTS_PAGE_STREAMS);
   const logs: { stream: string; events: RawEvent[] }[] = [];
   for (const row of turn) {
     const ref = { agent: query.agent, runId: query.runId, streamId: row.streamId };
     logs.push({
       stream: row.streamId,
-      events: await deps.store.streams.read(ref, from.get(row.streamId) ?? 0, EVENTS_PAGE),
+      events: await deps.store.streams.read(ref, from.get(row.streamId) ?? 0, limit),
     });
   }
   const heads = new Map(from);
@@ -88,7 +91,7 @@ async function collect(
   for (const { stream, event } of merged(logs)) {
     const shown = show(stream, event, query.full);
     bytes += jsonBytes(shown.payload);
-    if (events.length > 0 && (events.length >= EVENTS_PAGE || bytes > EVENTS_PAGE_BYTES)) break;
+    if (events.length > 0 && (events.length >= limit || bytes > EVENTS_PAGE_BYTES)) break;
     events.push(shown);
     heads.set(stream, event.seq);
   }

@@ -73,6 +73,8 @@ const task = z.object({
   wait,
   wakeAt: time.nullable(),
   problem,
+  startedAt: time.nullable().meta({ description: "When it was first worked on; null: it wasn't." }),
+  endedAt: time.nullable(),
   ...accounts,
 });
 export type TaskJson = z.infer<typeof task>;
@@ -171,6 +173,7 @@ export const run = runSummary.extend({
 export type RunJson = z.infer<typeof run>;
 
 export const rfc3339 = (ms: number): string => new Date(ms).toISOString();
+const timeOrNull = (ms: number | null): string | null => (ms === null ? null : rfc3339(ms));
 
 /** A run in a list: without its input and output, which may be large. */
 export const summaryJson = (row: ListedRun): RunSummary => ({
@@ -270,7 +273,9 @@ const taskJson = (t: TaskView): TaskJson => ({
   status: t.status,
   outcome: t.outcome,
   wait: t.wait,
-  wakeAt: t.wakeAt === null ? null : rfc3339(t.wakeAt),
+  wakeAt: timeOrNull(t.wakeAt),
+  startedAt: timeOrNull(t.startedAt),
+  endedAt: timeOrNull(t.endedAt),
   problem: t.problem,
   usage: t.usage,
   costUsd: t.costUsd,

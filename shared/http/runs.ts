@@ -8,6 +8,7 @@ import {
   CANCEL_REASON_MAX_CHARS,
   COST_CAP_MAX_USD,
   ERROR_PATH_CHARS,
+  EVENTS_PAGE,
   EVENTS_WAIT_MAX_MS,
   FILTER_VALUES_MAX,
   REQUEST_BODY_BYTES,
@@ -168,6 +169,7 @@ export const eventsQuery = z.strictObject({
     .default(0)
     .meta({ description: "Seconds to wait for an event." }),
   full: flag.default(false).meta({ description: "Large fields too." }),
+  limit: z.coerce.number().int().min(1).max(EVENTS_PAGE).default(EVENTS_PAGE).meta({ description: "Events at most." }),
 });
 
 export async function runEvents(c: HttpContext, deps: HttpDeps): Promise<Response> {
@@ -176,7 +178,7 @@ export async function runEvents(c: HttpContext, deps: HttpDeps): Promise<Respons
   const stream = query.stream ?? null;
   const page = await readPage(
     deps,
-    { ...ref, stream, after: query.after, full: query.full, waitMs: query.wait * 1_000 },
+    { ...ref, stream, after: query.after, full: query.full, limit: query.limit, waitMs: query.wait * 1_000 },
     deps.closing === undefined ? c.req.raw.signal : AbortSignal.any([c.req.raw.signal, deps.closing]),
   );
   if (page !== null) return c.json(page);

@@ -769,6 +769,9 @@ WHERE s.run_id = $1::uuid AND s.stream_id = $2::text
   "read-file": `
 SELECT content, object_key FROM toren_control.files WHERE id = $1::text
 `,
+  "read-header": `
+SELECT header FROM :agent.request_headers WHERE digest = $1::text
+`,
   "read-inbox": `
 SELECT seq, key, payload FROM :agent.inbox WHERE run_id = $1::uuid AND stream_id = $2::text AND seq > $3::bigint ORDER BY seq LIMIT $4::int
 `,
@@ -777,6 +780,25 @@ SELECT substr(s.stream_id, 6) AS task_id, e.payload
 FROM unnest($2::text[]) AS t(id)
 JOIN :agent.streams s ON s.run_id = $1::uuid AND s.stream_id = 'task:' || t.id AND s.status = 'ended'
 JOIN :agent.events e ON e.run_id = s.run_id AND e.stream_id = s.stream_id AND e.seq = s.head_seq
+`,
+  "read-outline": `
+SELECT seq, type, floor(extract(epoch FROM recorded_at) * 1000)::float8 AS recorded_at, CASE type
+  WHEN 'LlmCallCompleted' THEN payload - 'response' || jsonb_build_object(
+    'said', left(jsonb_path_query_first(payload, '$.response.content[*] ? (@.type == "text").text') #>> '{}', $5::int),
+    'stopReason', payload #> '{response,stopReason}', 'servedBy', payload #> '{response,servedBy}')
+  WHEN 'ToolCallStarted' THEN payload - 'args' || jsonb_build_object('said', left(payload ->> 'args', $5::int))
+  WHEN 'ApprovalRequested' THEN payload - 'args' || jsonb_build_object('said', left(payload ->> 'args', $5::int))
+  WHEN 'ToolCallCompleted' THEN payload - 'result' || jsonb_build_object('said', left(payload ->> 'result', $5::int))
+  WHEN 'TaskCompleted' THEN payload - 'result' || jsonb_build_object('said', left(payload ->> 'result', $5::int))
+  WHEN 'StepCompleted' THEN payload - 'value' || jsonb_build_object('said', left(payload ->> 'value', $5::int))
+  WHEN 'InputRequested' THEN payload - 'text' || jsonb_build_object('said', left(payload ->> 'text', $5::int))
+  WHEN 'UserMessage' THEN payload - 'text' || jsonb_build_object('said', left(payload ->> 'text', $5::int))
+  WHEN 'ContextCompacted' THEN payload - 'summary' || jsonb_build_object('said', left(payload ->> 'summary', $5::int))
+  WHEN 'TaskSettled' THEN payload - 'outcome' || jsonb_build_object('status', payload #> '{outcome,status}', 'error', payload #> '{outcome,error}')
+  ELSE CASE WHEN octet_length(payload::text) <= 4 * $5::int THEN payload ELSE (
+    SELECT coalesce(jsonb_object_agg(key, value), '{}') FROM jsonb_each(payload) WHERE length(value::text) <= 2 * $5::int) END
+  END AS payload
+FROM :agent.events WHERE run_id = $1::uuid AND stream_id = $2::text AND seq > $3::bigint ORDER BY seq LIMIT $4::int
 `,
   "read-outlines": `
 SELECT r.run_id, r.process, r.mode, r.status, r.error, r.generation, r.attributes,

@@ -2,6 +2,7 @@
 
 import { expect } from "@jest/globals";
 import type { RawEvent } from "../../shared/core/events.ts";
+import type { Json } from "../../shared/core/json.ts";
 import { createApp } from "../../shared/http/app.ts";
 import { newKey } from "../../shared/http/auth.ts";
 import type { HttpDeps } from "../../shared/http/deps.ts";
@@ -36,6 +37,7 @@ export interface Fakes {
   readonly overview?: Partial<HttpDeps["overview"]>;
   readonly store?: Partial<HttpDeps["store"]["runs"]>;
   readonly sleep?: HttpDeps["sleep"];
+  readonly console?: NonNullable<HttpDeps["console"]>;
 }
 
 export const streamRow = (streamId: string, headSeq: number, status: StreamRow["status"] = "running"): StreamRow => ({
@@ -64,6 +66,7 @@ export function fakeApp(fakes: Fakes = {}, basePath?: string) {
       retryRun: async () => ({ type: "told" }),
       sendMessage: async () => ({ type: "told" }),
       readRun: async () => null,
+      readCall: async () => ({ type: "refused", error: { code: "not_found", message: "There is no such call." } }),
       readTurns: async () => ({ type: "turns", page: { turns: [], next: null, count: 1 } }),
       addFile: async ({ content, ...rest }) => {
         const info = { id: `f${uploads.length}`, bytes: content.byteLength, pages: null, ...rest };
@@ -84,6 +87,13 @@ export function fakeApp(fakes: Fakes = {}, basePath?: string) {
           (fakes.log?.(ref.streamId) ?? []).filter((e) => e.seq > after).slice(0, limit),
       },
     },
+    inspection: {
+      outline: async ({ streamId }, after, limit) =>
+        (fakes.log?.(streamId) ?? [])
+          .filter((e) => e.seq > after)
+          .slice(0, limit)
+          .map(({ payload, ...event }) => ({ ...event, payload: payload as Record<string, Json> })),
+    },
     agents: { get: (name) => (name === agent.name ? { agent, generation: 1 } : null), names: () => [agent.name] },
     overview: {
       agents: async () => [agent.name],
@@ -101,6 +111,7 @@ export function fakeApp(fakes: Fakes = {}, basePath?: string) {
     log: { info: () => {}, warn: () => {}, error: (what, fields) => void logged.push(`${what} ${fields?.error}`) },
     admits: async (key) => (key === KEY ? KEY_NAME : null),
     sleep: fakes.sleep ?? (async () => {}),
+    ...(fakes.console === undefined ? {} : { console: fakes.console }),
   };
   const app = createApp(deps, basePath === undefined ? {} : { basePath });
   const ask = (path: string, init: RequestInit = {}) =>

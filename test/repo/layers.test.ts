@@ -11,7 +11,7 @@ interface Violation {
   readonly rule: { readonly name: string };
 }
 
-const LAYERS = ["shared", "functions", "local", "cdk", "agents"];
+const LAYERS = ["shared", "functions", "local", "cdk", "console", "agents"];
 
 function violations(folder: string): string[] {
   const cruiser = join(ROOT, "node_modules/dependency-cruiser/bin/dependency-cruiser.mjs");
@@ -43,6 +43,9 @@ describe("dependencies point down", () => {
     "functions/tick.ts": 'import { serve } from "../local/serve.ts"; export const tick = serve;',
     "local/serve.ts": 'import { stack } from "../cdk/stack.ts"; export const serve = stack;',
     "cdk/stack.ts": 'import { app } from "../shared/http/app.ts"; export const stack = app;',
+    "console/main.tsx":
+      'import type { Run } from "../shared/engine/run.ts"; export const App = (of: Run) => <b>{of}</b>;',
+    "console/api.ts": 'import { app } from "../shared/http/app.ts"; export const api = app;',
     "agents/crew/tools.ts": 'import { serve } from "../../local/serve.ts"; export const tool = serve;',
     "shared/core/a.ts": 'import { b } from "./b.ts"; export const a = () => b;',
     "shared/core/b.ts": 'import { a } from "./a.ts"; export const b = () => a;',
@@ -79,6 +82,8 @@ describe("dependencies point down", () => {
     "functions-are-the-edge: functions/tick.ts → local/serve.ts",
     "local-is-the-laptop: local/serve.ts → cdk/stack.ts",
     "cdk-imports-names-and-numbers: cdk/stack.ts → shared/http/app.ts",
+    "console-is-a-client: console/main.tsx → shared/engine/run.ts",
+    "console-takes-types-of-the-api: console/api.ts → shared/http/app.ts",
     "agents-import-the-package: agents/crew/tools.ts → local/serve.ts",
     "no-cycle: shared/core/a.ts → shared/core/b.ts",
     "no-orphan: shared/core/alone.ts → shared/core/alone.ts",

@@ -1,8 +1,10 @@
 // Runs, and what people tell them.
+import { outlineQuery } from "../inspect.ts";
 import { cancellation, eventsQuery, listQuery, newRun, turnsQuery } from "../runs.ts";
 import { approval, message, resumption, retry } from "../speak.ts";
 import {
   idempotencyKey,
+  inPath,
   json,
   list,
   nullable,
@@ -47,6 +49,20 @@ export const runPaths = {
       summary: "The run's event log, a page at a time; waits for what comes next if asked to.",
       parameters: [runId, ...query(eventsQuery)],
       responses: responses({ "200": json(ref("EventsPage"), "A page.") }),
+    },
+  },
+  "/runs/{runId}/outline": {
+    get: {
+      summary: "A stream's events in outline: everything that happened, of texts only the beginnings.",
+      parameters: [runId, ...query(outlineQuery)],
+      responses: responses({ "200": json(ref("OutlinePage"), "A page.") }),
+    },
+  },
+  "/runs/{runId}/tasks/{taskId}/calls/{seq}": {
+    get: {
+      summary: "A question to a model as it went out, whole, and the one before it.",
+      parameters: [runId, inPath("taskId"), inPath("seq", "Of its event LlmCallStarted in the task's stream.")],
+      responses: responses({ "200": json(ref("Call"), "The request.") }),
     },
   },
   "/runs/{runId}/turns": {

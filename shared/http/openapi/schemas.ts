@@ -1,5 +1,7 @@
 // The forms that several answers share, by their names.
 import { ERRORS } from "../../core/errors.ts";
+import { call } from "../call-json.ts";
+import { outlinePage } from "../inspect.ts";
 import { overview } from "../overview.ts";
 import { RUN_STATUSES, run, runSummary, turnsPage } from "../run-json.ts";
 import { answer, count, list, nullable, object, ref, type Schema, text, time } from "./parts.ts";
@@ -30,6 +32,8 @@ export const schemas: Readonly<Record<string, Schema>> = {
   Run: answer(run),
   TurnsPage: answer(turnsPage),
   Overview: answer(overview),
+  OutlinePage: answer(outlinePage),
+  Call: answer(call),
   Event: object(
     {
       stream: { ...text, description: "`run`, or `task:<taskId>`." },

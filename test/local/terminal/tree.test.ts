@@ -16,6 +16,8 @@ const task = (taskId: string, role: string, more: Partial<TaskJson> = {}): TaskJ
   wait: null,
   wakeAt: null,
   problem: null,
+  startedAt: null,
+  endedAt: null,
   usage: { input: 1_000, cacheRead: 0, cacheWrite: 0, output: 234, reasoning: 0 },
   costUsd: 0.0123,
   simulated: false,

@@ -1,0 +1,232 @@
+// Conversations: the sessions at the left, the one that is read at the right.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { shortId } from "../../local/terminal/units.ts";
+import type { RunJson, TurnJson, TurnsPageJson } from "../../shared/http/run-json.ts";
+import { get, once, post } from "../api.ts";
+import { href } from "../model/route.ts";
+import { shown } from "../model/text.ts";
+import { Action, say, useDoing } from "../parts/actions.tsx";
+import { Empty, Failure, Head, Panel, Skeleton, StatusBadge, Time } from "../parts/basics.tsx";
+import { Waiting } from "../parts/decide.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { useAgents } from "../use-agents.ts";
+import { useQuery } from "../use-query.ts";
+import type { RunsPageJson } from "./runs.tsx";
+
+export const ChatPage = ({ runId }: { readonly runId: string | null }) =>
+  runId === null ? <Sessions /> : <Conversation key={runId} runId={runId} />;
+
+const SESSIONS_MS = 5_000;
+const LIVE_MS = 1_000;
+
+function Sessions() {
+  const agents = useAgents();
+  const { value, error, refresh } = useQuery(
+    "sessions",
+    async (signal) =>
+      (await get<RunsPageJson>("runs", { limit: 200 }, signal)).runs.filter((run) => run.mode === "session"),
+    SESSIONS_MS,
+  );
+  const talkers = (agents.value ?? []).filter((agent) => agent.sessions.length > 0);
+  return (
+    <>
+      <Head title="Conversations" note="Sessions go on for as long as you like; while they wait, nothing runs.">
+        {talkers.map((agent) => (
+          <a
+            key={agent.name}
+            class="button"
+            href={href("start", null, { agent: agent.name, process: agent.sessions[0] ?? "main" })}
+          >
+            <Icon name="plus" /> Talk to {agent.name}
+          </a>
+        ))}
+      </Head>
+      {error === null ? null : <Failure error={error} retry={refresh} />}
+      <Panel>
+        {value === undefined ? (
+          error === null ? (
+            <Skeleton />
+          ) : null
+        ) : value.length === 0 ? (
+          <Empty icon="chat" title="No conversation yet">
+            <p>
+              {talkers.length === 0 ? (
+                <>
+                  An agent with <code>mode: session</code> is one to talk with.
+                </>
+              ) : (
+                "Begin one above."
+              )}
+            </p>
+          </Empty>
+        ) : (
+          <ul class="list">
+            {value.map((run) => (
+              <li key={run.runId}>
+                <a class="item row" href={href("chat", run.runId)}>
+                  <strong class="cut">{run.agent}</strong>
+                  <span class="mono tiny faint">{shortId(run.runId)}</span>
+                  <span class="grow" />
+                  <span class="small soft">
+                    <Time at={run.createdAt} />
+                  </span>
+                  <StatusBadge status={run.status} />
+                </a>
+              </li>
+            ))}
+          </ul>
+        )}
+      </Panel>
+    </>
+  );
+}
+
+function Conversation({ runId }: { readonly runId: string }) {
+  const path = `runs/${encodeURIComponent(runId)}`;
+  const [over, setOver] = useState(false);
+  const { value: run, error, refresh } = useQuery(path, (signal) => get<RunJson>(path, {}, signal), over ? 0 : LIVE_MS);
+  useEffect(() => setOver(run?.endedAt != null), [run]);
+  if (run === undefined) return error === null ? <Skeleton lines={6} /> : <Failure error={error} retry={refresh} />;
+  if (run.turns === null)
+    return (
+      <Empty icon="chat" title="This run is no conversation">
+        <a class="button" href={href("runs", runId)}>
+          Open the run
+        </a>
+      </Empty>
+    );
+  return (
+    <>
+      <Head
+        title={
+          <span class="row wrap">
+            {run.agent} <StatusBadge status={run.status} />
+          </span>
+        }
+        note={<span class="mono">{shortId(run.runId)}</span>}
+      >
+        <a class="button" href={href("runs", runId)}>
+          <Icon name="list" /> Timeline
+        </a>
+        {run.endedAt === null ? (
+          <Action
+            icon="stop"
+            ask="The conversation ends. What was said stays to be read."
+            onDo={async () => {
+              await post(`${path}/messages`, { close: true }, once());
+              say("The conversation ends.");
+              refresh();
+            }}
+          >
+            End it
+          </Action>
+        ) : null}
+      </Head>
+      <section class="panel chat" aria-label="Conversation">
+        <Talk run={run} refresh={refresh} />
+        <Composer run={run} refresh={refresh} />
+      </section>
+    </>
+  );
+}
+
+/** Turns before those that a run shows, a page at a time. */
+function useEarlier(run: RunJson) {
+  const [earlier, setEarlier] = useState<readonly TurnJson[]>([]);
+  const [doing, go] = useDoing();
+  const first = earlier[0] ?? run.turns?.[0];
+  const more = first !== undefined && first.seq > 0;
+  const load = (): Promise<void> =>
+    go(async () => {
+      const page = await get<TurnsPageJson>(`runs/${run.runId}/turns`, { before: first?.seq ?? 0 });
+      setEarlier([...page.turns, ...earlier]);
+    });
+  return { earlier, more, doing, load };
+}
+
+function Talk({ run, refresh }: { readonly run: RunJson; readonly refresh: () => void }) {
+  const { earlier, more, doing, load } = useEarlier(run);
+  const known = new Set(earlier.map((turn) => turn.seq));
+  const turns = [...earlier, ...(run.turns ?? []).filter((turn) => !known.has(turn.seq))];
+  const end = useRef<HTMLDivElement>(null);
+  const busy = run.endedAt === null && ["running", "created", "waitingRetry"].includes(run.status);
+  useEffect(() => {
+    end.current?.scrollIntoView({ block: "end" });
+  }, [turns.at(-1)?.seq, busy]);
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keys
+    <div class="talk" tabIndex={0} role="log" aria-label="What was said">
+      {more ? (
+        <p style={{ textAlign: "center", paddingBottom: "16px" }}>
+          <button type="button" class="button small" disabled={doing} onClick={load}>
+            Earlier
+          </button>
+        </p>
+      ) : null}
+      <ol>
+        {turns.map((turn) => (
+          <li key={turn.seq} class={`said ${turn.by}`}>
+            <span class="hidden">{turn.by === "user" ? "You" : run.agent}</span>
+            <div class="bubble">{shown(turn.text)}</div>
+            <Time at={turn.at} />
+          </li>
+        ))}
+        {busy ? (
+          <li class="said agent">
+            <span class="dots" role="status" aria-label="It is answering">
+              <i />
+              <i />
+              <i />
+            </span>
+          </li>
+        ) : null}
+      </ol>
+      <div style={{ maxWidth: "760px", margin: "20px auto 0" }}>
+        <Waiting run={run} onDecided={refresh} />
+      </div>
+      {run.error === null ? null : <p class="bad small">{shown(run.error.message)}</p>}
+      <div ref={end} />
+    </div>
+  );
+}
+
+function Composer({ run, refresh }: { readonly run: RunJson; readonly refresh: () => void }) {
+  const [text, setText] = useState("");
+  const [doing, go] = useDoing();
+  const key = useRef(once());
+  if (run.endedAt !== null) return <p class="composer soft">The conversation has ended.</p>;
+  const send = (): Promise<void> =>
+    go(async () => {
+      if (text.trim() === "") return;
+      await post(`runs/${run.runId}/messages`, { text }, key.current);
+      setText("");
+      key.current = once();
+      refresh();
+    });
+  return (
+    <form
+      class="composer"
+      onSubmit={(e) => {
+        e.preventDefault();
+        void send();
+      }}
+    >
+      <textarea
+        class="input"
+        rows={1}
+        aria-label="Message"
+        placeholder="Say something. Enter sends, Shift + Enter begins a new line."
+        value={text}
+        onInput={(e) => setText(e.currentTarget.value)}
+        onKeyDown={(e) => {
+          if (e.key !== "Enter" || e.shiftKey || e.isComposing) return;
+          e.preventDefault();
+          void send();
+        }}
+      />
+      <button type="submit" class="button first" style={{ minHeight: "40px" }} disabled={doing || text.trim() === ""}>
+        Send
+      </button>
+    </form>
+  );
+}

@@ -1,0 +1,60 @@
+// Data of the server in a component: read when it appears, again every so often while somebody looks, and again when asked. What was read stays shown meanwhile.
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { ApiError } from "./api.ts";
+
+export interface Loaded<T> {
+  /** Undefined until the first answer. */
+  readonly value: T | undefined;
+  /** Of the last try; null: it went well. */
+  readonly error: ApiError | null;
+  /** Reads again now. */
+  refresh(): void;
+}
+
+/** A server that is busy is asked less often: it never works for this page for more than a fifth of its time. */
+const PATIENCE = 4;
+const RETRY_MS = 3_000;
+
+/** `key` names what is read: another one begins anew. `everyMs` 0: it is read once. */
+export function useQuery<T>(key: string, load: (signal: AbortSignal) => Promise<T>, everyMs = 0): Loaded<T> {
+  const [state, setState] = useState<{ key: string; value: T | undefined; error: ApiError | null }>({
+    key,
+    value: undefined,
+    error: null,
+  });
+  const [turn, setTurn] = useState(0);
+  const loader = useRef(load);
+  loader.current = load;
+  useEffect(() => {
+    const over = new AbortController();
+    let timer = 0;
+    const round = async (): Promise<void> => {
+      const began = performance.now();
+      let next = everyMs;
+      try {
+        const value = await loader.current(over.signal);
+        if (!over.signal.aborted) setState({ key, value, error: null });
+      } catch (e) {
+        if (over.signal.aborted) return;
+        setState((before) => ({ key, value: before.key === key ? before.value : undefined, error: errorOf(e) }));
+        next = everyMs === 0 ? 0 : Math.max(RETRY_MS, everyMs);
+      }
+      if (next > 0 && !over.signal.aborted)
+        timer = window.setTimeout(whenSeen, Math.max(next, PATIENCE * (performance.now() - began)));
+    };
+    const whenSeen = (): void => {
+      if (document.visibilityState === "visible") void round();
+      else document.addEventListener("visibilitychange", whenSeen, { once: true, signal: over.signal });
+    };
+    void round();
+    return () => {
+      over.abort();
+      clearTimeout(timer);
+    };
+  }, [key, everyMs, turn]);
+  const refresh = useCallback(() => setTurn((n) => n + 1), []);
+  return { value: state.key === key ? state.value : undefined, error: state.key === key ? state.error : null, refresh };
+}
+
+export const errorOf = (e: unknown): ApiError =>
+  e instanceof ApiError ? e : new ApiError(0, "bug", e instanceof Error ? e.message : String(e));
