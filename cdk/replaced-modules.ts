@@ -1,5 +1,5 @@
-// What is another module in a bundle than in the sources: the agents' manifest, where `toren` and an agent's zod come from, and what the PDF reader's thread
-// is called.
+// What is another module in a bundle than in the sources: the agents' manifest, where `toren` and an agent's zod come from, what the PDF reader's thread
+// is called, and pg's other driver, which needs a library of the system's that no function has.
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Plugin } from "esbuild";
@@ -21,6 +21,10 @@ export const replacedModules = (root: string, manifest: string): Plugin => ({
       if (contents === source) throw new Error(`${path} starts no ./pdf-thread.ts: the build must know its thread`);
       return { contents, loader: "ts", resolveDir: dirname(path) };
     });
+    build.onLoad({ filter: /[\\/]pg[\\/]lib[\\/]native[\\/]index\.js$/ }, () => ({
+      contents: "module.exports = null;",
+      loader: "js",
+    }));
     build.onResolve({ filter: /^toren$/ }, () => ({ path: join(root, "shared/authoring/index.ts") }));
     // An agent without a node_modules of its own gets ours, as on a laptop.
     build.onResolve({ filter: /^zod(\/|$)/ }, async ({ path, resolveDir, kind, pluginData }) => {
