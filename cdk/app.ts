@@ -1,7 +1,7 @@
 // `npx cdk deploy` reads this file natively: agents/ as one stack. Options are given as context (`-c profile=production`); an app of your own gives them to
 // the construct (cdk/toren.ts).
 import { App, Stack } from "aws-cdk-lib";
-import { optionsOf } from "./options.ts";
+import { checkNames, optionsOf } from "./options.ts";
 import { StackProblem } from "./problem.ts";
 import { Toren } from "./toren.ts";
 
@@ -11,6 +11,7 @@ export function torenStack(app: App, region: string | null = process.env.CDK_DEF
     description: "Toren: a durable runtime for AI agents",
     ...(region === null ? {} : { env: { region } }),
   });
+  checkNames(Object.keys(app.node.getAllContext()));
   new Toren(
     stack,
     "Toren",
@@ -25,6 +26,6 @@ if (import.meta.main) {
   } catch (e) {
     if (!(e instanceof StackProblem)) throw e;
     console.error(e.message);
-    process.exitCode = 1;
+    process.exit(1); // at once: an app whose process ends by itself is synthesised, as far as it came
   }
 }

@@ -1,8 +1,37 @@
 // The construct's options as the command line gives them: `-c name=value`, or the same names under `context` in cdk.json.
-
+import { closest } from "../shared/core/closest.ts";
 import { StackProblem } from "./problem.ts";
 import type { DatabaseClass, ProfileName } from "./profile.ts";
 import type { TorenProps } from "./settings.ts";
+
+/** Every name that is read below: a test holds the two equal. */
+export const OPTION_NAMES = [
+  "agents",
+  "profile",
+  "workers",
+  "databaseUrl",
+  "databaseClass",
+  "databaseMaxStorageGb",
+  "deletionProtection",
+  "budgetUsd",
+  "alarmEmail",
+  "natRelease",
+  "stageName",
+  "requestsPerSecond",
+  "burst",
+  "accessLogs",
+] as const;
+
+/** Names that CDK or a feature flag may use have signs in them. */
+const COULD_BE_OURS = /^[A-Za-z]+$/;
+
+/** @throws StackProblem for a name that is none of ours: it would be ignored without a word. */
+export function checkNames(names: Iterable<string>): void {
+  for (const name of names) {
+    if (!COULD_BE_OURS.test(name) || (OPTION_NAMES as readonly string[]).includes(name)) continue;
+    throw new StackProblem(`There is no option "${name}". ${closest(name, OPTION_NAMES)}`);
+  }
+}
 
 /** `read` gives the value of a name, undefined where there is none. @throws StackProblem for a value of the wrong kind. */
 export function optionsOf(read: (name: string) => unknown): TorenProps {

@@ -53,13 +53,18 @@ export function settingsOf(stack: Stack, props: TorenProps): Settings {
     ...("url" in database ? { databaseUrl: database.url, database: {} } : { databaseUrl: null, database }),
   };
   if (settings.database.instanceClass !== undefined) databaseMemoryGib(settings.database.instanceClass);
-  if (settings.databaseUrl === "") throw new StackProblem("The database's url is empty: give one, or leave it out.");
+  // A reference to a secret is a token, or text of CloudFormation's: it is known when it is deployed.
+  if (settings.databaseUrl !== null && !/^(?:postgres(?:ql)?:\/\/|\$\{Token|\{\{resolve:)/.test(settings.databaseUrl))
+    throw new StackProblem("The database's url must begin with postgres://, or be left out.");
   if (settings.databaseUrl !== null && settings.onFargate && props.vpc === undefined)
     throw new StackProblem('workers: "fargate" needs a network: give a vpc beside the database\'s url.');
   if (props.vpc !== undefined && props.vpc.privateSubnets.length === 0)
     throw new StackProblem("The vpc has no private subnets with a way out: functions and workers need some.");
   if (budgetUsd !== undefined && !(budgetUsd > 0))
     throw new StackProblem(`budgetUsd is ${budgetUsd}: give US dollars a month, or leave it out.`);
+  const { name: stageName = "v1" } = props.stage ?? {};
+  if (!/^\w{1,128}$/.test(stageName))
+    throw new StackProblem(`stageName is "${stageName}": API Gateway takes letters, digits and underscores.`);
   if (!Number.isInteger(natRelease) || natRelease < 1)
     throw new StackProblem(`natRelease is ${natRelease}: it counts from 1 up.`);
   return settings;

@@ -9,3 +9,4 @@ import "./rules/api.ts";
 import "./rules/alarms.ts";
 import "./rules/profile-change.ts";
 import "./rules/names.ts";
+import "./rules/options.ts";

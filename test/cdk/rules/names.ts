@@ -57,8 +57,8 @@ describe.each(Object.keys(INSTALLATIONS))("what an installation says: %s", (name
 function asDeployed(variables: Readonly<Record<string, unknown>>): Record<string, string> {
   const text = (name: string, value: unknown): string => {
     if (typeof value === "string") return value;
-    if (/_URL$/.test(name)) return "https://sqs.us-east-1.amazonaws.com/1/name";
-    if (/_ARN$/.test(name)) return "arn:aws:a:us-east-1:1:b";
+    if (name.endsWith("_URL")) return "https://sqs.us-east-1.amazonaws.com/1/name";
+    if (name.endsWith("_ARN")) return "arn:aws:a:us-east-1:1:b";
     return name === "TOREN_DB_PORT" ? "5432" : "value";
   };
   return {
