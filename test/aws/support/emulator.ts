@@ -16,14 +16,16 @@ const START = resolve(import.meta.dirname, "../emulator/start.sh");
 /** The first start builds a cache. */
 const START_MS = 10 * 60_000;
 
-export async function openEmulator(): Promise<Emulator> {
+/** `callsFile` gets a line for each call of AWS that a function makes (emulator/recorder.py); an emulator that runs already writes where it was told to. */
+export async function openEmulator(callsFile: string): Promise<Emulator> {
   const running = process.env.TOREN_TEST_AWS_URL;
   if (running) return { url: running, stop: async () => {} };
   const port = await freePort();
   const log = join(tmpdir(), `toren-aws-emulator-${port}.log`);
   const child = spawn("bash", [START, process.env.TOREN_TEST_AWS ?? "localemu", String(port)], {
-    stdio: ["ignore", "pipe", "pipe"],
-    env: { ...process.env, EMULATOR_NODE: process.execPath },
+    // It ends with its standard input: whatever becomes of this process, no emulator is left behind.
+    stdio: ["pipe", "pipe", "pipe"],
+    env: { ...process.env, EMULATOR_NODE: process.execPath, HOSTEXEC_CALLS: callsFile },
   });
   const out = createWriteStream(log);
   child.stdout.pipe(out);
@@ -70,13 +72,3 @@ export async function freePort(): Promise<number> {
   if (typeof address !== "object" || address === null) throw new Error("a listening server has an address");
   return address.port;
 }
-
-/** What AWS clients of this process, and of functions, find in their environment. */
-export const awsVariables = (url: string): Record<string, string> => ({
-  AWS_ENDPOINT_URL: url,
-  AWS_ENDPOINT_URL_S3: url,
-  AWS_REGION: "us-east-1",
-  AWS_DEFAULT_REGION: "us-east-1",
-  AWS_ACCESS_KEY_ID: "test",
-  AWS_SECRET_ACCESS_KEY: "test",
-});

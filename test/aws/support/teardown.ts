@@ -1,8 +1,4 @@
 // Jest's globalTeardown of the AWS tests.
-import { releaseServer } from "../../support/held-server.ts";
-import { stopEmulator } from "./setup.ts";
+import { closeAll } from "./setup.ts";
 
-export default async function teardown(): Promise<void> {
-  await stopEmulator();
-  await releaseServer();
-}
+export default closeAll;

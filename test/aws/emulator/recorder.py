@@ -1,0 +1,30 @@
+"""Writes down each call of AWS that a function made: who, what, with which parameters, and how it was answered."""
+import importlib, json, os
+PKG = os.environ.get("HOSTEXEC_PKG", "localemu")
+
+functions = {}
+"""Their names by the access keys that they were started with: each environment has credentials of its function's role."""
+
+def start(path):
+    handlers = importlib.import_module(f"{PKG}.aws.handlers")
+    out = open(path, "a", buffering=1)
+    def record(chain, context, response):
+        function = functions.get(key_of(context.request))
+        if function is None or context.service is None or context.operation is None:
+            return
+        call = {
+            "function": function, "service": context.service.service_name, "operation": context.operation.name, "status": response.status_code,
+            "parameters": plain(context.service_request or {}),
+        }
+        out.write(json.dumps(call, default=str) + "\n")
+    handlers.run_custom_response_handlers.append(record)
+
+def key_of(request):
+    """From the signature's header, or from the parameters of a presigned address."""
+    credential = request.headers.get("Authorization", "").partition("Credential=")[2] or request.args.get("X-Amz-Credential", "")
+    return credential.partition("/")[0]
+
+def plain(value):
+    if isinstance(value, dict): return {k: plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)): return [plain(v) for v in value]
+    return value if isinstance(value, (str, int, float, bool)) or value is None else f"<{type(value).__name__}>"

@@ -1,0 +1,46 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { isUnknown, UNHELD } from "../../../local/aws/unheld.ts";
+import { type Installation, openInstallation } from "../support/installation.ts";
+
+const CORPUS = join(import.meta.dirname, "../../../agents/research_crew/corpus");
+
+let at: Installation;
+beforeAll(async () => {
+  at = await openInstallation();
+}, 300_000);
+afterAll(() => at?.close());
+
+test("the stack is deployed, and what the emulator only pretends to have made is on the list, which names nothing else", () => {
+  const unknown = new Set(at.deployed.resources.filter(isUnknown).map(({ type }) => type));
+  expect([...unknown].sort()).toEqual(
+    Object.keys(UNHELD)
+      .filter((type) => type !== "Custom::TorenMigration")
+      .sort(),
+  );
+  expect(at.deployed.migrated).toBe(true);
+});
+
+test("the research crew answers through API Gateway, SQS, Lambda and Postgres", async () => {
+  const files: string[] = [];
+  for (const name of ["explicit-locking.txt", "transaction-isolation.txt"]) {
+    const form = new FormData();
+    form.set("file", new Blob([readFileSync(join(CORPUS, name))]), name);
+    const answer = await fetch(new URL("files", at.deployed.apiUrl), {
+      method: "POST",
+      headers: { authorization: `Bearer ${at.key}` },
+      body: form,
+    });
+    expect(answer.status).toBe(201);
+    files.push(((await answer.json()) as { id: string }).id);
+  }
+  const input = "What is a deadlock, and how does PostgreSQL resolve one?";
+  const answer = await at.request("POST", "runs", { agent: "research_crew", input, files });
+  expect(answer.status).toBe(201);
+  const { runId } = (await answer.json()) as { runId: string };
+  const run = await at.ended(runId, 90_000);
+  expect(run).toMatchObject({ status: "completed", error: null });
+  expect(run.output).toContain("explicit-locking.txt");
+  await at.expectBalanced([run]);
+}, 120_000);
