@@ -10,13 +10,14 @@ import { RunsPage } from "./pages/runs.tsx";
 import { SignIn } from "./pages/sign-in.tsx";
 import { StartPage } from "./pages/start.tsx";
 import { Toasts } from "./parts/actions.tsx";
-import { Empty } from "./parts/basics.tsx";
+import { Head } from "./parts/basics.tsx";
 import { Help } from "./parts/help.tsx";
 import { Icon } from "./parts/icon.tsx";
 import { Mark } from "./parts/mark.tsx";
 import { Navigation, TITLES } from "./parts/navigation.tsx";
 import { key, onSession } from "./session.ts";
 import { useKeys } from "./use-keys.ts";
+import { OverviewContext, useOverviewQuery } from "./use-overview.ts";
 import { go, useRoute } from "./use-route.ts";
 
 export function App() {
@@ -32,6 +33,7 @@ export function App() {
 
 function Frame() {
   const route = useRoute();
+  const overview = useOverviewQuery();
   const [help, setHelp] = useState(false);
   const [menu, setMenu] = useState(false);
   useEffect(() => {
@@ -49,33 +51,35 @@ function Frame() {
     n: () => go("start"),
   });
   return (
-    <div class="frame">
-      <button type="button" class="skip" onClick={() => document.getElementById("main")?.focus()}>
-        To the content
-      </button>
-      <div class="topbar">
-        <a class="brand" href={href("overview")}>
-          <Mark /> Toren
-        </a>
-        <span class="grow" />
-        <button
-          type="button"
-          class="button plain"
-          aria-expanded={menu}
-          aria-controls="side"
-          onClick={() => setMenu(!menu)}
-        >
-          <Icon name={menu ? "cross" : "menu"} /> Menu
+    <OverviewContext.Provider value={overview}>
+      <div class="frame">
+        <button type="button" class="skip" onClick={() => document.getElementById("main")?.focus()}>
+          To the content
         </button>
+        <header class="topbar">
+          <a class="brand" href={href("overview")}>
+            <Mark /> Toren
+          </a>
+          <span class="grow" />
+          <button
+            type="button"
+            class="button plain"
+            aria-expanded={menu}
+            aria-controls="side"
+            onClick={() => setMenu(!menu)}
+          >
+            <Icon name={menu ? "cross" : "menu"} /> Menu
+          </button>
+        </header>
+        <Navigation route={route} open={menu} onHelp={() => setHelp(true)} />
+        <main id="main" class="main" tabIndex={-1}>
+          <div>
+            <Content route={route} />
+          </div>
+        </main>
+        {help ? <Help onClose={() => setHelp(false)} /> : null}
       </div>
-      <Navigation route={route} open={menu} onHelp={() => setHelp(true)} />
-      <main id="main" class="main" tabIndex={-1}>
-        <div>
-          <Content route={route} />
-        </div>
-      </main>
-      {help ? <Help onClose={() => setHelp(false)} /> : null}
-    </div>
+    </OverviewContext.Provider>
   );
 }
 
@@ -88,12 +92,11 @@ function Content({ route }: { readonly route: Route }) {
   if (page === "start") return <StartPage route={route} />;
   if (page === "agents") return <AgentsPage />;
   return (
-    <Empty icon="search" title="There is no such page">
-      <p>
-        <a class="link" href={href("overview")}>
-          To the overview
-        </a>
-      </p>
-    </Empty>
+    <>
+      <Head title="There is no such page" />
+      <a class="link" href={href("overview")}>
+        To the overview
+      </a>
+    </>
   );
 }

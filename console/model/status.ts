@@ -2,7 +2,8 @@
 import type { RunJson, TaskJson } from "../../shared/http/run-json.ts";
 import type { IconName } from "./icons.ts";
 
-export type Tone = "done" | "busy" | "wait" | "bad" | "none" | "replay";
+/** `call` and `tool` are of steps that went well: they say what it was. */
+export type Tone = "done" | "busy" | "wait" | "bad" | "none" | "replay" | "call" | "tool";
 export interface Look {
   readonly word: string;
   readonly icon: IconName;

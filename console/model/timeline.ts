@@ -47,7 +47,7 @@ function stepLine(stream: string, step: Step, depth: number): Line {
         ? "busy"
         : step.replayed > 0
           ? "replay"
-          : "done";
+          : "call";
   const error = end?.payload.error as { code?: string; message?: string } | undefined;
   const said = typeof end?.payload.said === "string" ? end.payload.said : "";
   const more = failed
@@ -84,7 +84,7 @@ function toolLine(stream: string, tool: ToolUse, depth: number): Line {
     id: `${stream}:${tool.seq}`,
     depth: depth + 1,
     icon: failed ? "warn" : "tool",
-    tone: tool.cut ? "none" : failed ? "bad" : end === null ? "busy" : "done",
+    tone: tool.cut ? "none" : failed ? "bad" : end === null ? "busy" : "tool",
     name: brief(tool.tool, 60),
     more: brief(String(started.payload.said ?? said ?? ""), 140),
     from: at(started),

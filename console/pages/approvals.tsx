@@ -1,79 +1,76 @@
 // Everything that waits for a person's decision, over all runs, to be decided where it stands.
-
 import { shortId } from "../../local/terminal/units.ts";
-import type { RunJson } from "../../shared/http/run-json.ts";
-import { get } from "../api.ts";
+import type { OverviewJson } from "../../shared/http/overview.ts";
 import { href } from "../model/route.ts";
 import { Empty, Failure, Head, Panel, Skeleton, Time } from "../parts/basics.tsx";
 import { ApprovalCard, CutCard } from "../parts/decide.tsx";
-import { useWaiting } from "../parts/navigation.tsx";
-import { useQuery } from "../use-query.ts";
-
-/** Read whole at once; the others come up as these are decided. */
-const SHOWN_RUNS = 20;
-const LIVE_MS = 4_000;
+import { useOverview, waitingRuns } from "../use-overview.ts";
 
 export function ApprovalsPage() {
-  const waiting = useWaiting();
-  const all = waiting.value?.runs ?? [];
-  const ids = all.slice(0, SHOWN_RUNS).map((run) => run.runId);
-  const runs = useQuery(
-    `waiting ${ids.join()}`,
-    (signal) => Promise.all(ids.map((id) => get<RunJson>(`runs/${id}`, {}, signal))),
-    LIVE_MS,
-  );
-  const refresh = (): void => {
-    waiting.refresh();
-    runs.refresh();
-  };
-  const error = waiting.error ?? runs.error;
+  const { value, error, refresh } = useOverview();
   return (
     <>
-      <Head title="Waits for you" note="Calls that a person must allow, and edits that would repeat an effect." />
+      <Head
+        title="Waits for you"
+        note="Calls that a person must allow, and edits that would repeat an effect. Oldest first."
+      />
       <div class="stack">
         {error === null ? null : <Failure error={error} retry={refresh} />}
-        {waiting.value === undefined || (ids.length > 0 && runs.value === undefined) ? (
-          error === null ? (
-            <Skeleton />
-          ) : null
-        ) : ids.length === 0 ? (
-          <Panel>
-            <Empty icon="check" title="Nothing waits for you">
-              <p>When an agent asks for permission, it shows here, and in the count beside this page's name.</p>
-            </Empty>
-          </Panel>
-        ) : null}
-        {runs.value?.map((run) => (
-          <RunDecisions key={run.runId} run={run} onDecided={refresh} />
-        ))}
-        {all.length > SHOWN_RUNS ? <p class="soft">{all.length - SHOWN_RUNS} more runs wait.</p> : null}
+        {value === undefined ? error === null ? <Skeleton /> : null : <Waiting of={value} onDecided={refresh} />}
       </div>
     </>
   );
 }
 
-function RunDecisions({ run, onDecided }: { readonly run: RunJson; readonly onDecided: () => void }) {
-  const open = run.approvals.filter((approval) => approval.decided === null);
-  if (open.length + run.cuts.length === 0) return null;
+function Waiting({ of, onDecided }: { readonly of: OverviewJson; readonly onDecided: () => void }) {
+  const more = waitingRuns(of) - of.waiting.length;
+  if (of.waiting.length === 0)
+    return (
+      <Panel>
+        <Empty icon="check" title="Nothing waits for you">
+          <p>When an agent asks for permission, it shows here, and in the count beside this page's name.</p>
+        </Empty>
+      </Panel>
+    );
   return (
-    <Panel
-      title={
-        <a href={href("runs", run.runId)}>
-          {run.agent} <span class="mono tiny faint">{shortId(run.runId)}</span>
-        </a>
-      }
-      end={
-        <span class="small soft">
-          run started <Time at={run.createdAt} />
-        </span>
-      }
-    >
-      {open.map((approval) => (
-        <ApprovalCard key={approval.key} runId={run.runId} approval={approval} onDecided={onDecided} />
+    <>
+      {of.waiting.map((run) => (
+        <RunDecisions key={run.runId} run={run} onDecided={onDecided} />
       ))}
-      {run.cuts.map((cut) => (
-        <CutCard key={cut.stream} runId={run.runId} cut={cut} onDecided={onDecided} />
-      ))}
-    </Panel>
+      {more > 0 ? <p class="soft">{more} more wait. They come up as these are decided.</p> : null}
+    </>
   );
 }
+
+interface DecisionsProps {
+  readonly run: OverviewJson["waiting"][number];
+  readonly onDecided: () => void;
+}
+
+const RunDecisions = ({ run, onDecided }: DecisionsProps) => (
+  <Panel
+    title={
+      <a class="run-link" href={href("runs", run.runId)}>
+        {run.agent} <span class="mono tiny faint">{shortId(run.runId)}</span>
+      </a>
+    }
+    end={
+      <span class="small soft">
+        run started <Time at={run.createdAt} />
+      </span>
+    }
+  >
+    {run.approvals.map((approval) => (
+      <ApprovalCard
+        key={approval.key}
+        runId={run.runId}
+        approval={approval}
+        omitted={approval.omitted}
+        onDecided={onDecided}
+      />
+    ))}
+    {run.cuts.map((cut) => (
+      <CutCard key={cut.stream} runId={run.runId} cut={cut} onDecided={onDecided} />
+    ))}
+  </Panel>
+);

@@ -6,7 +6,7 @@ import { get, once, post } from "../api.ts";
 import { href } from "../model/route.ts";
 import { shown } from "../model/text.ts";
 import { Action, say, useDoing } from "../parts/actions.tsx";
-import { Empty, Failure, Head, Panel, Skeleton, StatusBadge, Time } from "../parts/basics.tsx";
+import { Empty, Failure, Head, NotYet, Panel, Skeleton, StatusBadge, Time } from "../parts/basics.tsx";
 import { Waiting } from "../parts/decide.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { useAgents } from "../use-agents.ts";
@@ -86,14 +86,15 @@ function Conversation({ runId }: { readonly runId: string }) {
   const [over, setOver] = useState(false);
   const { value: run, error, refresh } = useQuery(path, (signal) => get<RunJson>(path, {}, signal), over ? 0 : LIVE_MS);
   useEffect(() => setOver(run?.endedAt != null), [run]);
-  if (run === undefined) return error === null ? <Skeleton lines={6} /> : <Failure error={error} retry={refresh} />;
+  if (run === undefined) return <NotYet title="Conversation" error={error} retry={refresh} />;
   if (run.turns === null)
     return (
-      <Empty icon="chat" title="This run is no conversation">
+      <>
+        <Head title="This run is no conversation" />
         <a class="button" href={href("runs", runId)}>
           Open the run
         </a>
-      </Empty>
+      </>
     );
   return (
     <>

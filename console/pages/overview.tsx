@@ -1,6 +1,7 @@
-// What people look for first: what is stuck, what went wrong, what waits for them, what is under way.
-
-import { shortId } from "../../local/terminal/units.ts";
+// What people look for first: what is stuck, what went wrong, what waits for them, what is under way, and what it costs today.
+import type { ComponentChildren } from "preact";
+import { grouped, shortId, usd } from "../../local/terminal/units.ts";
+import type { OverviewJson } from "../../shared/http/overview.ts";
 import type { RunSummary } from "../../shared/http/run-json.ts";
 import { get } from "../api.ts";
 import type { IconName } from "../model/icons.ts";
@@ -8,80 +9,74 @@ import { href } from "../model/route.ts";
 import { brief } from "../model/text.ts";
 import { Empty, Failure, Head, Panel, Skeleton, StatusBadge, Time } from "../parts/basics.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { useWaiting } from "../parts/navigation.tsx";
+import { useOverview, waitingRuns } from "../use-overview.ts";
 import { useQuery } from "../use-query.ts";
 import type { RunsPageJson } from "./runs.tsx";
 
 const LIVE_MS = 4_000;
+const NEWEST = 8;
 
 export function Overview() {
-  const waiting = useWaiting();
-  const { value, error, refresh } = useQuery(
-    "overview",
-    async (signal) => {
-      const of = (status: string): Promise<RunsPageJson> => get("runs", { status, limit: 8 }, signal);
-      const [running, failed, newest] = await Promise.all([
-        of("running"),
-        of("failed"),
-        get<RunsPageJson>("runs", { limit: 10 }, signal),
-      ]);
-      return { running, failed, newest };
-    },
-    LIVE_MS,
-  );
+  const { value, error, refresh } = useOverview();
+  const newest = useQuery("newest", (signal) => get<RunsPageJson>("runs", { limit: NEWEST }, signal), LIVE_MS);
   return (
     <>
       <Head title="Overview" />
       <div class="stack">
         {error === null ? null : <Failure error={error} retry={refresh} />}
-        {value === undefined ? (
-          error === null ? (
-            <Skeleton lines={8} />
-          ) : null
-        ) : (
-          <>
-            <nav class="stats large" aria-label="At a glance">
-              <Figure
-                icon="hand"
-                name="Wait for you"
-                to={href("approvals")}
-                n={waiting.value?.runs.length ?? 0}
-                more={waiting.value?.more ?? false}
-              />
-              <Figure
-                icon="spinner"
-                name="Running"
-                to={href("runs", null, { status: "running" })}
-                n={value.running.runs.length}
-                more={value.running.next !== null}
-              />
-              <Figure
-                icon="cross"
-                name="Failed"
-                to={href("runs", null, { status: "failed" })}
-                n={value.failed.runs.length}
-                more={value.failed.next !== null}
-              />
-            </nav>
-            <div class="grid">
-              <Panel title="Last errors">
-                <Errors runs={value.failed.runs} />
-              </Panel>
-              <Panel
-                title="Newest runs"
-                end={
-                  <a class="link small" href={href("runs")}>
-                    All runs
-                  </a>
-                }
-              >
-                <Newest runs={value.newest.runs} />
-              </Panel>
-            </div>
-          </>
+        {value === undefined ? error === null ? <Skeleton lines={8} /> : null : <Figures of={value} />}
+        {value === undefined ? null : (
+          <div class="grid">
+            <Panel title="Stuck">
+              <Stuck of={value} />
+            </Panel>
+            <Panel title="Last errors">
+              <Errors runs={value.errors} />
+            </Panel>
+          </div>
         )}
+        <Panel
+          title="Newest runs"
+          end={
+            <a class="link small" href={href("runs")}>
+              All runs
+            </a>
+          }
+        >
+          {newest.error === null ? null : <Failure error={newest.error} retry={newest.refresh} />}
+          {newest.value === undefined ? <Skeleton /> : <Newest runs={newest.value.runs} />}
+        </Panel>
       </div>
     </>
+  );
+}
+
+function Figures({ of }: { readonly of: OverviewJson }) {
+  const { runs, today } = of;
+  const waiting = waitingRuns(of);
+  return (
+    <nav class="stats large" aria-label="At a glance">
+      <Figure icon="hand" name="Wait for you" to={href("approvals")} tone={waiting > 0 ? "wait" : ""}>
+        {grouped(waiting)}
+      </Figure>
+      <Figure icon="warn" name="Stuck" to={href("overview")} tone={of.stuck.length > 0 ? "bad" : ""}>
+        {grouped(of.stuck.length)}
+      </Figure>
+      <Figure icon="spinner" name="Under way" to={href("runs", null, { status: "running" })}>
+        {grouped(runs.running + runs.created)}
+      </Figure>
+      <Figure icon="cross" name="Failed" to={href("runs", null, { status: "failed" })}>
+        {grouped(runs.failed)}
+      </Figure>
+      <Figure
+        icon="coin"
+        name="Cost today"
+        to={href("runs")}
+        note={today.simulated ? "partly simulated" : "since midnight, UTC"}
+      >
+        {usd(today.costUsd)}
+      </Figure>
+    </nav>
   );
 }
 
@@ -89,21 +84,56 @@ interface FigureProps {
   readonly icon: IconName;
   readonly name: string;
   readonly to: string;
-  readonly n: number;
-  readonly more: boolean;
+  readonly tone?: string;
+  readonly note?: string;
+  readonly children: ComponentChildren;
 }
 
-const Figure = ({ icon, name, to, n, more }: FigureProps) => (
+const Figure = ({ icon, name, to, tone = "", note, children }: FigureProps) => (
   <a class="stat" href={to}>
     <span class="name">
       <Icon name={icon} /> {name}
     </span>
-    <span class="figure">
-      {n}
-      {more ? "+" : ""}
-    </span>
+    <span class={tone === "" ? "figure" : `figure tone-${tone}`}>{children}</span>
+    {note === undefined ? null : <span class="note-line">{note}</span>}
   </a>
 );
+
+const WHY = {
+  crashing: "its workers die",
+  steppedBack: "its writer stepped back",
+  unclaimed: "nobody takes it",
+  silent: "its worker is gone",
+} as const;
+
+const Stuck = ({ of }: { readonly of: OverviewJson }) =>
+  of.stuck.length === 0 ? (
+    <Empty icon="check" title="Nothing is stuck" low>
+      <p class="small">Work that doesn't go on, whose workers die or step back, shows here.</p>
+    </Empty>
+  ) : (
+    <ul class="list">
+      {of.stuck.map((stuck) => (
+        <li key={`${stuck.runId} ${stuck.stream}`}>
+          <a class="item" href={href("runs", stuck.runId)}>
+            <span class="row">
+              <strong class="cut">{stuck.agent}</strong>
+              <span class="mono tiny faint">{stuck.stream}</span>
+              <span class="grow" />
+              <span class="small soft">
+                <Time at={stuck.since} />
+              </span>
+            </span>
+            <span class="row small tone-wait">
+              <Icon name="warn" /> {WHY[stuck.why]}
+              {stuck.attempts > 1 ? `, ${stuck.attempts} took it` : ""}
+            </span>
+            {stuck.problem === null ? null : <span class="small soft cut">{brief(stuck.problem.message, 200)}</span>}
+          </a>
+        </li>
+      ))}
+    </ul>
+  );
 
 const Errors = ({ runs }: { readonly runs: readonly RunSummary[] }) =>
   runs.length === 0 ? (
@@ -114,13 +144,14 @@ const Errors = ({ runs }: { readonly runs: readonly RunSummary[] }) =>
         <li key={run.runId}>
           <a class="item" href={href("runs", run.runId)}>
             <span class="row">
-              <strong class="grow cut">{run.agent}</strong>
+              <strong class="cut">{run.agent}</strong>
+              <span class="mono tiny faint">{shortId(run.runId)}</span>
+              <span class="grow" />
               <span class="small soft">
                 <Time at={run.endedAt} />
               </span>
             </span>
-            <span class="small bad cut">{brief(run.error?.message ?? "", 160)}</span>
-            <span class="mono tiny faint">{run.error?.code}</span>
+            <span class="small bad cut">{brief(run.error?.message ?? "", 200)}</span>
           </a>
         </li>
       ))}

@@ -6,7 +6,7 @@ import { get, post } from "../api.ts";
 import { href } from "../model/route.ts";
 import { shown } from "../model/text.ts";
 import { Action, say } from "../parts/actions.tsx";
-import { CopyButton, Cost, Failure, Skeleton, StatusBadge, Time, useNow } from "../parts/basics.tsx";
+import { CopyButton, Cost, Failure, NotYet, StatusBadge, Time, useNow } from "../parts/basics.tsx";
 import { Waiting } from "../parts/decide.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Trace } from "../parts/trace.tsx";
@@ -23,7 +23,7 @@ export function RunPage({ runId }: { readonly runId: string }) {
     setOver(run?.endedAt != null);
     setBeat((n) => n + 1);
   }, [run]);
-  if (run === undefined) return error === null ? <Skeleton lines={8} /> : <Failure error={error} retry={refresh} />;
+  if (run === undefined) return <NotYet title="Run" error={error} retry={refresh} />;
   return (
     <div class="stack">
       {error === null ? null : <Failure error={error} retry={refresh} />}
@@ -74,6 +74,15 @@ function Top({ run, refresh }: { readonly run: RunJson; readonly refresh: () => 
           <a class="button" href={href("chat", run.runId)}>
             <Icon name="chat" /> Conversation
           </a>
+        ) : null}
+        {run.status === "failed" ? (
+          <Action
+            kind="first"
+            icon="retry"
+            onDo={() => post(`${path}/retry`).then(told("It goes on; what is recorded isn't paid again."))}
+          >
+            Retry
+          </Action>
         ) : null}
         {run.endedAt === null ? (
           <>

@@ -110,7 +110,18 @@ export const Head = (props: {
   </header>
 );
 
-/** `by`: how it is known to who can't see the two stand together. */
+/** A page whose subject hasn't come, or can't. */
+export const NotYet = (props: {
+  readonly title: string;
+  readonly error: ApiError | null;
+  readonly retry: () => void;
+}) => (
+  <>
+    <Head title={props.title} />
+    {props.error === null ? <Skeleton lines={8} /> : <Failure error={props.error} retry={props.retry} />}
+  </>
+);
+
 export const Panel = (props: {
   readonly title?: ComponentChildren;
   readonly end?: ComponentChildren;

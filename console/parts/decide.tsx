@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import { counted } from "../../local/terminal/units.ts";
 import type { ApprovalJson, CutJson, RunJson } from "../../shared/http/run-json.ts";
 import { post } from "../api.ts";
+import { href } from "../model/route.ts";
 import { readable, shown } from "../model/text.ts";
 import { Action, say } from "./actions.tsx";
 import { Cost, Time } from "./basics.tsx";
@@ -28,10 +29,12 @@ export function Arguments({ args }: { readonly args: unknown }) {
 
 export function ApprovalCard(props: {
   readonly runId: string;
-  readonly approval: ApprovalJson;
+  readonly approval: Omit<ApprovalJson, "decided">;
+  /** The arguments are too large to come along: they are shown with the run. */
+  readonly omitted?: boolean;
   readonly onDecided: () => void;
 }) {
-  const { approval, runId, onDecided } = props;
+  const { approval, runId, omitted = false, onDecided } = props;
   const [comment, setComment] = useState("");
   const decide = (granted: boolean) => async (): Promise<void> => {
     await post(`runs/${runId}/approvals`, { granted, call: approval.key, comment });
@@ -62,7 +65,17 @@ export function ApprovalCard(props: {
           </p>
         </div>
       ) : null}
-      <Arguments args={approval.args} />
+      {omitted ? (
+        <p class="small soft">
+          Its arguments are long.{" "}
+          <a class="link" href={href("runs", runId)}>
+            Read them in the run
+          </a>{" "}
+          before you decide.
+        </p>
+      ) : (
+        <Arguments args={approval.args} />
+      )}
       <input
         class="input"
         aria-label="Comment"

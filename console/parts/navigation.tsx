@@ -1,13 +1,11 @@
 // Where one can go, and what waits there.
 
 import { useState } from "preact/hooks";
-import type { RunSummary } from "../../shared/http/run-json.ts";
-import { get } from "../api.ts";
 import type { IconName } from "../model/icons.ts";
 import { href, type Route } from "../model/route.ts";
 import { signOut } from "../session.ts";
 import { setTheme, theme } from "../theme.ts";
-import { useQuery } from "../use-query.ts";
+import { useOverview, waitingRuns } from "../use-overview.ts";
 import { Icon } from "./icon.tsx";
 import { Mark } from "./mark.tsx";
 
@@ -28,30 +26,12 @@ const PLACES: readonly (readonly [string, IconName])[] = [
   ["agents", "bot"],
 ];
 
-const WAITING_MS = 5_000;
-
-/** How many runs wait for somebody's decision; a number of more than a page isn't counted out. */
-export function useWaiting() {
-  return useQuery(
-    "waiting",
-    async (signal) => {
-      const pages = await Promise.all(
-        ["waitingApproval", "waitingCut"].map((status) =>
-          get<{ runs: RunSummary[]; next: string | null }>("runs", { status, limit: 100 }, signal),
-        ),
-      );
-      return { runs: pages.flatMap((page) => page.runs), more: pages.some((page) => page.next !== null) };
-    },
-    WAITING_MS,
-  );
-}
-
 export function Navigation(props: { readonly route: Route; readonly open: boolean; readonly onHelp: () => void }) {
   const { route } = props;
-  const waiting = useWaiting();
-  const count = waiting.value?.runs.length ?? 0;
+  const overview = useOverview().value;
+  const count = overview === undefined ? 0 : waitingRuns(overview);
   return (
-    <div id="side" class={props.open ? "side open" : "side"}>
+    <aside id="side" class={props.open ? "side open" : "side"} aria-label="Navigation">
       <a class="brand" href={href("overview")}>
         <Mark /> Toren
       </a>
@@ -66,7 +46,6 @@ export function Navigation(props: { readonly route: Route; readonly open: boolea
             {page === "approvals" && count > 0 ? (
               <span class="count">
                 {count}
-                {waiting.value?.more ? "+" : ""}
                 <span class="hidden"> waiting</span>
               </span>
             ) : null}
@@ -83,7 +62,7 @@ export function Navigation(props: { readonly route: Route; readonly open: boolea
           <Icon name="out" /> Sign out
         </button>
       </div>
-    </div>
+    </aside>
   );
 }
 

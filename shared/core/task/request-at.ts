@@ -35,15 +35,18 @@ export const askedAt = (raw: readonly Recorded<TaskEvent>[], seq: number): Asked
   return event?.type === "LlmCallStarted" ? event : null;
 };
 
-/** The question before it that was another one: the step before, or what an edit has cut. */
-export const askedBefore = (raw: readonly Recorded<TaskEvent>[], asked: Asked): Asked | null =>
-  raw.findLast(
-    (event): event is Asked =>
-      event.type === "LlmCallStarted" &&
-      event.seq < asked.seq &&
-      event.purpose === asked.purpose &&
-      event.requestDigest !== asked.requestDigest,
-  ) ?? null;
+/** The question before it that was another one. The first one after a cut follows what it is asked in place of: so an edit shows for what it is. */
+export function askedBefore(raw: readonly Recorded<TaskEvent>[], asked: Asked): Asked | null {
+  const { seq, purpose, stepId, requestDigest } = asked;
+  const others = raw.filter(
+    (e): e is Asked =>
+      e.type === "LlmCallStarted" && e.seq < seq && e.purpose === purpose && e.requestDigest !== requestDigest,
+  );
+  const cut = raw.findLast((e) => e.type === "StreamInvalidated" && e.seq < seq)?.seq ?? 0;
+  const last = others.at(-1);
+  if (last === undefined || last.seq > cut) return last ?? null;
+  return others.findLast((e) => e.stepId === stepId) ?? last;
+}
 
 /** Null: it was a summary's question, and the state of then doesn't ask one by what is known today. */
 export function requestAt(

@@ -30,8 +30,8 @@ describe("what happened in a task", () => {
     );
     expect(words(all)).toEqual(["model s0", "look", "read", "model s1"]);
     expect(all.map((l) => [l.depth, l.tone])).toEqual([
-      [1, "done"],
-      [2, "done"],
+      [1, "call"],
+      [2, "tool"],
       [2, "bad"],
       [1, "busy"],
     ]);

@@ -1,0 +1,11 @@
+// The tests in a browser: `npm run test:browser`. Their names end in `.browser.ts`, so that `npm test` leaves them alone.
+import base from "../../jest.config.mjs";
+
+/** @type {import("jest").Config} */
+export default {
+  ...base,
+  rootDir: "../..",
+  testMatch: ["<rootDir>/test/browser/**/*.browser.ts"],
+  testTimeout: 90_000,
+  maxWorkers: 1,
+};
