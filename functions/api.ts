@@ -2,9 +2,6 @@
 import type { Context } from "aws-lambda";
 import { Hono } from "hono";
 import { handle, type LambdaContext, type LambdaEvent } from "hono/aws-lambda";
-import { createInspection } from "../shared/adapters/store/inspection.ts";
-import { createKeys } from "../shared/adapters/store/keys.ts";
-import { createOverview } from "../shared/adapters/store/overview.ts";
 import { createApp } from "../shared/http/app.ts";
 import { problemOfThrown, problemResponse } from "../shared/http/problems.ts";
 import type { Aws } from "./aws.ts";
@@ -17,14 +14,8 @@ export type ApiAnswer = Awaited<ReturnType<ReturnType<typeof handle>>>;
 export type ApiHandler = (event: ApiEvent, context: Context) => Promise<ApiAnswer>;
 
 /** The app over the composition; its keys are the database's. */
-export function appOf({ engine, database, agents }: Pick<Aws, "engine" | "database" | "agents">): HttpApp {
-  const keys = createKeys(database);
-  const admits = (key: string) => keys.nameOf(key);
-  const inspection = createInspection(database);
-  const problems = () => agents.problems;
-  const overview = createOverview(database);
-  return createApp(httpDeps({ engine, inspection, overview, problems, admits, console: bundledConsole() }));
-}
+export const appOf = ({ engine, database, agents }: Pick<Aws, "engine" | "database" | "agents">): HttpApp =>
+  createApp(httpDeps({ engine, database, problems: () => agents.problems, console: bundledConsole() }));
 
 /** REST API proxy events in, their answers out. */
 export function createApiHandler(app: Pick<Hono, "fetch">): ApiHandler {

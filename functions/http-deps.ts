@@ -1,5 +1,10 @@
 // The routes' dependencies over an engine: the same on a laptop and behind API Gateway.
+
 import { createPdfReader } from "../shared/adapters/files/pdf.ts";
+import { createAudit } from "../shared/adapters/store/audit.ts";
+import { createInspection } from "../shared/adapters/store/inspection.ts";
+import { createKeys } from "../shared/adapters/store/keys.ts";
+import { createOverview } from "../shared/adapters/store/overview.ts";
 import { type LoadProblem, problemText } from "../shared/authoring/problem.ts";
 import { addFile } from "../shared/engine/add-file.ts";
 import { cancelRun, resumeRun } from "../shared/engine/cancel-run.ts";
@@ -11,20 +16,23 @@ import { retryRun } from "../shared/engine/retry-run.ts";
 import { decideApproval, decideCut, sendMessage } from "../shared/engine/speak-to-task.ts";
 import { startRun } from "../shared/engine/start-run.ts";
 import type { HttpDeps } from "../shared/http/deps.ts";
-import type { Inspection } from "../shared/ports/inspection.ts";
+import type { Database } from "../shared/ports/database.ts";
+import type { Caller } from "../shared/ports/keys.ts";
 
 export interface HttpOptions {
   readonly engine: EngineDeps;
-  readonly inspection: Inspection;
   /** Of agents that aren't served; asked for at each start of a run. */
   problems(): readonly LoadProblem[];
-  readonly admits: HttpDeps["admits"];
-  readonly overview: HttpDeps["overview"];
   readonly console?: HttpDeps["console"];
+  /** Asked before the database's keys; null: it doesn't know this one. Default: nobody is. */
+  readonly knows?: (key: string) => Promise<Caller | null>;
+  readonly database: Pick<Database, "appends" | "pool">;
 }
 
-export function httpDeps({ engine, inspection, overview, problems, admits, console }: HttpOptions): HttpDeps {
+export function httpDeps({ engine, problems, database, knows, console }: HttpOptions): HttpDeps {
   const readPdf = createPdfReader();
+  const keys = createKeys(database);
+  const inspection = createInspection(database);
   return {
     useCases: {
       startRun: async (request) => {
@@ -48,8 +56,13 @@ export function httpDeps({ engine, inspection, overview, problems, admits, conso
     agents: engine.agents,
     files: engine.files,
     log: engine.log,
-    admits,
-    overview,
+    admit: async (key) => {
+      const caller = (await knows?.(key)) ?? null;
+      return caller === null ? await keys.admit(key) : { type: "admitted", caller };
+    },
+    keys,
+    audit: createAudit(database),
+    overview: createOverview(database),
     sleep: engine.sleep,
     ...(console === undefined ? {} : { console }),
   };

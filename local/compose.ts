@@ -11,9 +11,7 @@ import { createPostgresFlow } from "../shared/adapters/flow/postgres.ts";
 import { createModels } from "../shared/adapters/model/models.ts";
 import { createPostgresQueue } from "../shared/adapters/queue/postgres.ts";
 import { createDeployments } from "../shared/adapters/store/deployments.ts";
-import { createInspection } from "../shared/adapters/store/inspection.ts";
 import { checkSchemas, migrate } from "../shared/adapters/store/migrate.ts";
-import { createOverview } from "../shared/adapters/store/overview.ts";
 import { createStore } from "../shared/adapters/store/postgres.ts";
 import { createPostgresTimers } from "../shared/adapters/timers/postgres.ts";
 import { withModel } from "../shared/authoring/define-agent.ts";
@@ -27,6 +25,7 @@ import type { HttpDeps } from "../shared/http/deps.ts";
 import type { AgentDefinition, Deployed } from "../shared/ports/agents.ts";
 import type { Database } from "../shared/ports/database.ts";
 import type { Deployments } from "../shared/ports/deployments.ts";
+import type { Caller } from "../shared/ports/keys.ts";
 import type { Log } from "../shared/ports/log.ts";
 import type { Model } from "../shared/ports/model.ts";
 import { consoleFiles } from "./console-files.ts";
@@ -138,11 +137,10 @@ async function composeOver(database: Database, options: LaptopOptions): Promise<
     http: (key) =>
       httpDeps({
         engine,
-        inspection: createInspection(database),
         problems: () => loaded.problems,
-        overview: createOverview(database),
         console: page,
-        admits: async (given) => ((await sameSecret(given, key)) ? DEV_KEY_NAME : null),
+        database,
+        knows: async (given) => ((await sameSecret(given, key)) ? DEV_KEY : null),
       }),
     serves: (agent) => agents.get(agent.name)?.agent.codeHash === overridden(agent, options.model).codeHash,
     deploy: async (agent) => {
@@ -188,7 +186,7 @@ const lookedUp =
   };
 
 /** Who acts, where nobody else is named. */
-const DEV_KEY_NAME = "dev key";
+const DEV_KEY: Caller = { keyId: null, name: "dev key", scopes: ["admin"], agents: null };
 
 const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
   delay(ms, undefined, signal === undefined ? {} : { signal }).catch(() => {});

@@ -492,6 +492,22 @@ export const OVERVIEW_STUCK_MAX = 50;
 export const OVERVIEW_ERRORS = 10;
 /** Work that waits longer than this is stuck: hints take milliseconds, and the guardian looks within half a minute. */
 export const STUCK_AFTER_MS = 60_000;
+/** A revoked key is refused everywhere after this time: until then a process may remember it. */
+export const KEY_KEEP_MS = 5_000;
+/** Keys that a process remembers. */
+export const KEYS_REMEMBERED = 1_000;
+/** For people. */
+export const KEY_NAME_MAX_CHARS = 100;
+/** Agents that a key may be restricted to. */
+export const KEY_AGENTS_MAX = 100;
+/** Requests of one key that a process answers in a second, over a while: a program that asks more often than this is one in a loop. */
+export const REQUESTS_PER_S = 200;
+/** At once, before that rate holds: a page that opens asks for some ten things. */
+export const REQUESTS_BURST = 400;
+/** Rows of the audit: a screen or two. */
+export const AUDIT_PAGE = 50;
+/** Some 50 KB. */
+export const AUDIT_PAGE_MAX = 200;
 /** Labels of one run: a customer, an order, a source; what is more is input. */
 export const ATTRIBUTES_MAX = 20;
 /** A name or an id. In UTF-8 and with its key far below the 2 KB that Postgres takes of a word. */

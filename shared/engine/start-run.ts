@@ -6,6 +6,7 @@ import { type Json, jsonBytes } from "../core/json.ts";
 import { PAYLOAD_MAX_BYTES } from "../core/limits.ts";
 import { type Budget, lower, NO_BUDGET } from "../core/task/ledger.ts";
 import type { Attributes } from "../core/terms.ts";
+import type { Actor } from "../ports/audit.ts";
 import type { NewRun } from "../ports/store.ts";
 import type { EngineDeps } from "./deps.ts";
 import { nudge } from "./hints.ts";
@@ -26,6 +27,8 @@ export interface StartRequest {
   readonly traceparent?: string;
   /** Labels to find it by. */
   readonly attributes?: Attributes;
+  /** For the audit. */
+  readonly startedBy?: Actor;
 }
 
 export type Started =
@@ -55,6 +58,7 @@ export async function startRun(deps: EngineDeps, request: StartRequest): Promise
     files,
     budget: lower(request.budget ?? NO_BUDGET, deployed.agent.limits),
     attributes: request.attributes ?? {},
+    ...(request.startedBy === undefined ? {} : { startedBy: request.startedBy }),
   };
   const hint = { agent, runId, taskId: null };
   const started = await traceStart(

@@ -1,8 +1,9 @@
 // GET /agents: what this server serves.
+import { seenBy } from "./access.ts";
 import type { HttpContext, HttpDeps } from "./deps.ts";
 
 export async function listAgents(c: HttpContext, deps: HttpDeps): Promise<Response> {
-  const agents = deps.agents.names().flatMap((name) => {
+  const agents = seenBy(c, deps.agents.names()).flatMap((name) => {
     const deployed = deps.agents.get(name);
     if (deployed === null) return [];
     const { agent, generation } = deployed;

@@ -1,15 +1,17 @@
 // The HTTP API: the same app on a laptop and behind API Gateway. Only web standards here, and every link is relative, so it works under a stage path.
-import { Hono, type MiddlewareHandler } from "hono";
-import { messageOf, TorenError } from "../core/errors.ts";
+import { Hono } from "hono";
+import { messageOf } from "../core/errors.ts";
+import type { Scope } from "../core/scopes.ts";
+import { authenticated, demand, rateLimited } from "./access.ts";
 import { listAgents } from "./agents.ts";
-import { bearer, isKey } from "./auth.ts";
 import type { HttpContext, HttpDeps, HttpEnv } from "./deps.ts";
 import { addFile, listFiles, removeFile } from "./files.ts";
 import { runCall, runOutline } from "./inspect.ts";
+import { createKey, listAudit, listKeys, revokeKey } from "./keys.ts";
 import { openApi } from "./openapi.ts";
 import { showOverview } from "./overview.ts";
 import { problemOf, problemOfThrown, problemResponse } from "./problems.ts";
-import { cancelRun, createRun, getRun, listRuns, runEvents, runTurns } from "./runs.ts";
+import { cancelRun, createRun, findRun, getRun, listRuns, runEvents, runTurns } from "./runs.ts";
 import { decideApproval, resumeRun, retryRun, sendMessage } from "./speak.ts";
 import { staticFiles } from "./static-files.ts";
 
@@ -22,45 +24,59 @@ export interface AppOptions {
 export type Route = (c: HttpContext, deps: HttpDeps) => Promise<Response>;
 
 export interface RouteEntry {
-  readonly method: "GET" | "POST" | "DELETE";
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   /** With parameters in braces, as OpenAPI writes them. */
   readonly path: string;
-  readonly open?: true;
+  /** What a key must be allowed to; `open`: nobody needs a key. */
+  readonly scope: Scope | "open";
+  /** It is about all agents: keys that are for some of them are refused. */
+  readonly whole?: true;
   readonly handle: Route;
 }
 
 /** Every route there is; `/openapi.json` describes exactly these (a test holds them equal). */
 export const ROUTES: readonly RouteEntry[] = [
-  { method: "GET", path: "/healthz", open: true, handle: async (c) => c.json({ status: "ok" }) },
-  { method: "GET", path: "/openapi.json", handle: async (c) => c.json(openApi) },
-  { method: "GET", path: "/agents", handle: listAgents },
-  { method: "GET", path: "/overview", handle: showOverview },
-  { method: "POST", path: "/files", handle: addFile },
-  { method: "GET", path: "/files", handle: listFiles },
-  { method: "DELETE", path: "/files/{fileId}", handle: removeFile },
-  { method: "POST", path: "/runs", handle: createRun },
-  { method: "GET", path: "/runs", handle: listRuns },
-  { method: "GET", path: "/runs/{runId}", handle: getRun },
-  { method: "GET", path: "/runs/{runId}/events", handle: runEvents },
-  { method: "GET", path: "/runs/{runId}/outline", handle: runOutline },
-  { method: "GET", path: "/runs/{runId}/tasks/{taskId}/calls/{seq}", handle: runCall },
-  { method: "GET", path: "/runs/{runId}/turns", handle: runTurns },
-  { method: "POST", path: "/runs/{runId}/approvals", handle: decideApproval },
-  { method: "POST", path: "/runs/{runId}/messages", handle: sendMessage },
-  { method: "POST", path: "/runs/{runId}/cancel", handle: cancelRun },
-  { method: "POST", path: "/runs/{runId}/resume", handle: resumeRun },
-  { method: "POST", path: "/runs/{runId}/retry", handle: retryRun },
+  { method: "GET", path: "/healthz", scope: "open", handle: async (c) => c.json({ status: "ok" }) },
+  { method: "GET", path: "/openapi.json", scope: "open", handle: async (c) => c.json(openApi) },
+  { method: "GET", path: "/agents", scope: "read", handle: listAgents },
+  { method: "GET", path: "/overview", scope: "read", handle: showOverview },
+  { method: "GET", path: "/keys", scope: "admin", whole: true, handle: listKeys },
+  { method: "POST", path: "/keys", scope: "admin", whole: true, handle: createKey },
+  { method: "DELETE", path: "/keys/{keyId}", scope: "admin", whole: true, handle: revokeKey },
+  { method: "GET", path: "/audit", scope: "admin", whole: true, handle: listAudit },
+  { method: "POST", path: "/files", scope: "run", handle: addFile },
+  { method: "GET", path: "/files", scope: "read", whole: true, handle: listFiles },
+  { method: "DELETE", path: "/files/{fileId}", scope: "run", whole: true, handle: removeFile },
+  { method: "POST", path: "/runs", scope: "run", handle: createRun },
+  { method: "GET", path: "/runs", scope: "read", handle: listRuns },
+  { method: "GET", path: "/runs/{runId}", scope: "read", handle: getRun },
+  { method: "GET", path: "/runs/{runId}/events", scope: "read", handle: runEvents },
+  { method: "GET", path: "/runs/{runId}/outline", scope: "read", handle: runOutline },
+  { method: "GET", path: "/runs/{runId}/tasks/{taskId}/calls/{seq}", scope: "read", handle: runCall },
+  { method: "GET", path: "/runs/{runId}/turns", scope: "read", handle: runTurns },
+  { method: "POST", path: "/runs/{runId}/approvals", scope: "approve", handle: decideApproval },
+  { method: "POST", path: "/runs/{runId}/messages", scope: "run", handle: sendMessage },
+  { method: "POST", path: "/runs/{runId}/cancel", scope: "run", handle: cancelRun },
+  { method: "POST", path: "/runs/{runId}/resume", scope: "approve", handle: resumeRun },
+  { method: "POST", path: "/runs/{runId}/retry", scope: "run", handle: retryRun },
 ];
 
 export function createApp(deps: HttpDeps, options: AppOptions = {}): Hono<HttpEnv> {
   const app = new Hono<HttpEnv>().basePath(options.basePath ?? "/");
-  const open = ROUTES.filter((r) => r.open === true);
-  for (const route of open) app.on(route.method, honoPath(route.path), (c) => route.handle(c, deps));
+  const limited = rateLimited();
+  for (const route of ROUTES) {
+    if (route.scope === "open") app.on(route.method, honoPath(route.path), (c) => route.handle(c, deps));
+  }
   if (deps.console !== undefined) app.use("*", staticFiles(deps.console, options.basePath ?? ""));
   // Whatever comes after this line needs a key, unknown paths too: who has none learns nothing of what there is.
-  app.use("*", authenticated(deps));
-  for (const route of ROUTES) {
-    if (route.open !== true) app.on(route.method, honoPath(route.path), (c) => route.handle(c, deps));
+  app.use("*", authenticated(deps), limited);
+  for (const { method, path, scope, whole = false, handle } of ROUTES) {
+    if (scope === "open") continue;
+    app.on(method, honoPath(path), async (c) => {
+      demand(c.get("caller"), scope, whole);
+      if (path.includes("{runId}")) await findRun(c, deps); // here, so that no route can forget whose run it is
+      return await handle(c, deps);
+    });
   }
   app.notFound((c) => unknownRoute(c, options.basePath ?? ""));
   app.onError((thrown, c) => {
@@ -89,20 +105,3 @@ function unknownRoute(c: HttpContext, basePath: string): Response {
 
 const matches = (route: string, path: string): boolean =>
   new RegExp(`^${route.replaceAll(".", "\\.").replaceAll(/\{\w+\}/g, "[^/]+")}$`).test(path);
-
-function authenticated(deps: HttpDeps): MiddlewareHandler<HttpEnv> {
-  return async (c, next) => {
-    const header = c.req.header("authorization");
-    const key = bearer(header);
-    if (key === null) {
-      const say = header === undefined ? "No API key." : "The Authorization header isn't a bearer key.";
-      throw new TorenError("auth.missing", `${say} Send it as "Authorization: Bearer toren_…".`);
-    }
-    if (!isKey(key))
-      throw new TorenError("auth.invalid", "This isn't a Toren key (its checksum is wrong). Was it copied whole?");
-    const name = await deps.admits(key);
-    if (name === null) throw new TorenError("auth.invalid", "This key isn't known here.");
-    c.set("keyName", name);
-    await next();
-  };
-}

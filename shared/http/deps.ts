@@ -8,17 +8,19 @@ import type { RetryRequest } from "../engine/retry-run.ts";
 import type { ApprovalDecision, Message, Spoken } from "../engine/speak-to-task.ts";
 import type { Started, StartRequest } from "../engine/start-run.ts";
 import type { Agents } from "../ports/agents.ts";
+import type { Audit } from "../ports/audit.ts";
 import type { FileInfo, Files, NewFile } from "../ports/files.ts";
 import type { Inspection } from "../ports/inspection.ts";
+import type { Admission, Caller, Keys } from "../ports/keys.ts";
 import type { Log } from "../ports/log.ts";
 import type { Overview } from "../ports/overview.ts";
 import type { Store } from "../ports/store.ts";
 import type { StaticFiles } from "./static-files.ts";
 
-/** A request, with the name of the key that it came with. */
+/** A request, with whose it is. */
 export type HttpContext = Context<HttpEnv>;
 export interface HttpEnv {
-  Variables: { keyName: string };
+  Variables: { caller: Caller; run?: RunRef };
 }
 
 export interface RunRef {
@@ -52,8 +54,10 @@ export interface HttpDeps {
   readonly overview: Overview;
   readonly files: Pick<Files, "page" | "remove">;
   readonly log: Log;
-  /** The name of a key that may use this installation; null: it may not. It has the form of a key; compare in constant time. */
-  admits(key: string): Promise<string | null>;
+  /** Who a key is, if it may use this installation. It has the form of a key; compare in constant time. */
+  admit(key: string): Promise<Admission>;
+  readonly keys: Pick<Keys, "create" | "list" | "revoke">;
+  readonly audit: Audit;
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /** The console's files; undefined: it isn't served. Asked for at the first request, kept by whoever makes them. */
   console?(): Promise<StaticFiles>;

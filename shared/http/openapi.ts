@@ -1,5 +1,6 @@
 // The description of the routes at /openapi.json; a test holds it equal to the routes that there are.
 import { installationPaths } from "./openapi/installation.ts";
+import { keyPaths } from "./openapi/keys.ts";
 import { runPaths } from "./openapi/runs.ts";
 import { schemas } from "./openapi/schemas.ts";
 
@@ -9,7 +10,7 @@ export const openApi = {
   // Relative to this document: right under a stage path too.
   servers: [{ url: "." }],
   security: [{ key: [] }],
-  paths: { ...installationPaths, ...runPaths },
+  paths: { ...installationPaths, ...keyPaths, ...runPaths },
   components: {
     schemas,
     securitySchemes: { key: { type: "http", scheme: "bearer", description: "An API key, `toren_…`." } },

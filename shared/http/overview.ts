@@ -12,6 +12,7 @@ import {
 } from "../core/limits.ts";
 import type { RunWaiting, StuckStream } from "../ports/overview.ts";
 import type { PendingApproval } from "../ports/store.ts";
+import { seenBy } from "./access.ts";
 import type { HttpContext, HttpDeps } from "./deps.ts";
 import {
   approval,
@@ -77,7 +78,7 @@ export const overview = z.object({
 export type OverviewJson = z.infer<typeof overview>;
 
 export async function showOverview(c: HttpContext, deps: HttpDeps): Promise<Response> {
-  const agents = await deps.overview.agents();
+  const agents = seenBy(c, await deps.overview.agents());
   const failed = { agents, statuses: ["failed" as const], limit: OVERVIEW_ERRORS };
   const [parts, errors] = await Promise.all([
     Promise.all(agents.map((agent) => partOf(deps, agent))),

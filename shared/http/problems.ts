@@ -7,6 +7,9 @@ export const STATUS = {
   not_in_this_version: 400,
   "auth.missing": 401,
   "auth.invalid": 401,
+  "auth.expired": 401,
+  "auth.revoked": 401,
+  "auth.forbidden": 403,
   not_found: 404,
   method_not_allowed: 405,
   "agent.unknown": 404,
@@ -22,6 +25,7 @@ export const STATUS = {
   "cut.nothing_to_keep": 409,
   "file.attached": 409,
   "idempotency.conflict": 409,
+  "request.too_many": 429,
   "request.too_large": 413,
   "payload.too_large": 413,
   "agent.invalid": 422,
@@ -52,7 +56,7 @@ export interface Place {
 }
 
 export interface Problem {
-  /** Stable and made of the code; it names the problem and isn't fetched. */
+  /** Where the code is explained, relative to Toren's repository; stable, since it is made of the code. */
   readonly type: string;
   readonly title: string;
   readonly status: ProblemStatus;
@@ -65,11 +69,13 @@ export interface Problem {
 const TITLES: Readonly<Record<ProblemStatus, string>> = {
   400: "Bad request",
   401: "Not authenticated",
+  403: "Not allowed",
   404: "Not found",
   405: "Method not allowed",
   409: "Conflict",
   413: "Too large",
   422: "Can't be done as asked",
+  429: "Too many requests",
   500: "Internal error",
   503: "Not available now",
 };
@@ -89,7 +95,7 @@ export class BadRequest extends TorenError {
 export function problemOf(error: ErrorInfo, places?: readonly Place[]): Problem {
   const status = statusOf(error.code);
   return {
-    type: `urn:toren:error:${error.code}`,
+    type: `docs/reference/errors.md#${error.code.replaceAll(".", "")}`,
     title: TITLES[status],
     status,
     detail: error.message,
@@ -102,6 +108,7 @@ export function problemOf(error: ErrorInfo, places?: readonly Place[]): Problem 
 export function problemResponse(problem: Problem): Response {
   const headers = new Headers({ "content-type": "application/problem+json" });
   if (problem.status === 503) headers.set("retry-after", String(RETRY_AFTER_S));
+  if (problem.status === 429) headers.set("retry-after", "1");
   if (problem.status === 401) headers.set("www-authenticate", 'Bearer realm="toren"');
   return new Response(JSON.stringify(problem), { status: problem.status, headers });
 }

@@ -22,12 +22,15 @@ import {
 import { json } from "../core/messages.ts";
 import { ATTRIBUTE_KEY } from "../core/terms.ts";
 import type { Told } from "../engine/cancel-run.ts";
+import type { AuditEntry } from "../ports/audit.ts";
+import { actorOf, demandAgent, maySee, seenBy } from "./access.ts";
 import { check, readJson } from "./body.ts";
-import type { HttpContext, HttpDeps } from "./deps.ts";
+import type { HttpContext, HttpDeps, RunRef } from "./deps.ts";
 import { readPage } from "./events-page.ts";
 import { BadRequest } from "./problems.ts";
 import { readQuery } from "./query.ts";
 import { RUN_STATUSES, runJson, summaryJson, turnsJson } from "./run-json.ts";
+import { instant } from "./words.ts";
 
 const name = z.string().min(1).max(200);
 const attributeKey = z
@@ -64,6 +67,7 @@ const idempotencyKey = z.string().regex(/^[\x21-\x7e]{1,200}$/, "1 to 200 printa
 
 export async function createRun(c: HttpContext, deps: HttpDeps): Promise<Response> {
   const body = await readJson(c.req.raw, REQUEST_BODY_BYTES, newRun);
+  demandAgent(c, body.agent);
   const key = idempotencyKeyOf(c);
   const traceparent = c.req.header("traceparent"); // one that can't be read is left out, as W3C asks
   const started = await deps.useCases.startRun({
@@ -73,6 +77,7 @@ export async function createRun(c: HttpContext, deps: HttpDeps): Promise<Respons
     ...(key === undefined ? {} : { idempotencyKey: key }),
     files: body.files,
     attributes: body.attributes,
+    startedBy: actorOf(c),
     budget: { maxCostUsd: body.limits.maxCostUsd ?? null, totalTokens: body.limits.totalTokens ?? null },
     ...(traceparent === undefined ? {} : { traceparent }),
   });
@@ -99,16 +104,12 @@ function recordable(input: Json): Json {
 }
 
 const several = <T extends z.ZodType>(item: T) => z.array(item).min(1).max(FILTER_VALUES_MAX);
-const time = z.iso
-  .datetime({ offset: true, error: "must be a time as 2026-11-30T08:00:00Z" })
-  .transform((text) => Date.parse(text));
-
 export const listQuery = z.strictObject({
   agent: several(name).optional().meta({ description: "Of these agents." }),
   status: several(z.enum(RUN_STATUSES)).optional().meta({ description: "In one of these statuses." }),
   process: name.optional().meta({ description: "Of this process." }),
-  since: time.optional().meta({ description: "Created at this time or later." }),
-  until: time.optional().meta({ description: "Created before this time." }),
+  since: instant.optional().meta({ description: "Created at this time or later." }),
+  until: instant.optional().meta({ description: "Created before this time." }),
   text: z.string().min(1).max(SEARCH_TEXT_MAX_CHARS).optional().meta({
     description:
       "The beginning of the run's id (4 characters at least), or beginnings of words of its input: all of them.",
@@ -120,11 +121,19 @@ export const listQuery = z.strictObject({
 
 export async function listRuns(c: HttpContext, deps: HttpDeps): Promise<Response> {
   const query = readQuery(c, listQuery, { lists: ["agent", "status"], prefix: "attributes" });
-  const { agent: agents, status: statuses, process, since, until, text, cursor: before, limit } = query;
+  const { agent, status: statuses, process, since, until, text, cursor: before, limit } = query;
+  const agents = listedAgents(c, agent);
+  const { attributes: labels } = query;
   const page = await deps.store.runs.list(
-    given({ agents, statuses, process, since, until, text, attributes: query.attributes, before, limit }),
+    given({ agents, statuses, process, since, until, text, attributes: labels, before, limit }),
   );
   return c.json({ runs: page.runs.map(summaryJson), next: page.next });
+}
+
+/** Those asked for, as far as the caller may see them; undefined: all. */
+function listedAgents(c: HttpContext, asked: readonly string[] | undefined): readonly string[] | undefined {
+  const { agents } = c.get("caller");
+  return agents === null ? asked : seenBy(c, asked ?? agents);
 }
 
 /** Without what wasn't given. */
@@ -194,7 +203,20 @@ export const cancellation = z.strictObject({ reason: z.string().min(1).max(CANCE
 export async function cancelRun(c: HttpContext, deps: HttpDeps): Promise<Response> {
   const { reason = "cancelled by a client" } = await readJson(c.req.raw, REQUEST_BODY_BYTES, cancellation, {});
   const ref = await findRun(c, deps);
-  return answerTold(c, ref.runId, await deps.useCases.cancelRun({ ...ref, reason }));
+  const told = await deps.useCases.cancelRun({ ...ref, reason });
+  await noteTold(c, deps, ref, told, { action: "run.cancelled", subject: null });
+  return answerTold(c, ref.runId, told);
+}
+
+/** For the audit, once it is done: whoever was refused did nothing. */
+export async function noteTold(
+  c: HttpContext,
+  deps: HttpDeps,
+  ref: RunRef,
+  told: Told,
+  what: Pick<AuditEntry, "action" | "subject">,
+): Promise<void> {
+  if (told.type === "told") await deps.audit.note({ ...actorOf(c), ...ref, ...what });
 }
 
 /** 202: the run's own writer acts on it, soon. */
@@ -206,11 +228,17 @@ export function answerTold(c: HttpContext, runId: string, told: Told): Response 
 const unknownRun = (runId: string): TorenError =>
   new TorenError("run.unknown", `There is no run "${runId}" here. GET runs lists them.`);
 
-export async function findRun(c: HttpContext, deps: HttpDeps): Promise<{ agent: string; runId: string }> {
+/** The run that the path names, looked up once a request. @throws TorenError `run.unknown` */
+export async function findRun(c: HttpContext, deps: HttpDeps): Promise<RunRef> {
+  const known = c.get("run");
+  if (known !== undefined) return known;
   const runId = c.req.param("runId");
   // Ids are UUIDs; what isn't one is no run's, and never reaches the database.
   if (runId === undefined || !z.guid().safeParse(runId).success) throw unknownRun(runId ?? "");
   const agent = await deps.store.runs.agentOf(runId);
-  if (agent === null) throw unknownRun(runId);
-  return { agent, runId };
+  // Of a run that isn't the caller's to see, they aren't told that there is one.
+  if (agent === null || !maySee(c.get("caller"), agent)) throw unknownRun(runId);
+  const run = { agent, runId };
+  c.set("run", run);
+  return run;
 }

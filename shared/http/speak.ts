@@ -8,7 +8,7 @@ import {
 } from "../core/limits.ts";
 import { readJson } from "./body.ts";
 import type { HttpContext, HttpDeps } from "./deps.ts";
-import { answerTold, findRun, idempotencyKeyOf } from "./runs.ts";
+import { answerTold, findRun, idempotencyKeyOf, noteTold } from "./runs.ts";
 
 const by = z.string().trim().min(1).max(DECIDED_BY_MAX_CHARS).optional().meta({
   description: "Who decides, as people read it. Default: the name of the API key.",
@@ -30,7 +30,9 @@ export async function decideApproval(c: HttpContext, deps: HttpDeps): Promise<Re
   const { granted, call, comment } = body;
   const ref = await findRun(c, deps);
   const decision = { ...ref, granted, comment, by: byOf(c, body), ...(call === undefined ? {} : { call }) };
-  return answerTold(c, ref.runId, await deps.useCases.decideApproval(decision));
+  const told = await deps.useCases.decideApproval(decision);
+  await noteTold(c, deps, ref, told, { action: granted ? "call.approved" : "call.denied", subject: call ?? null });
+  return answerTold(c, ref.runId, told);
 }
 
 export const message = z.strictObject({
@@ -67,6 +69,8 @@ export async function resumeRun(c: HttpContext, deps: HttpDeps): Promise<Respons
     decision === undefined
       ? await deps.useCases.resumeRun(ref)
       : await deps.useCases.decideCut({ ...ref, decision, by: byOf(c, body) });
+  if (decision !== undefined)
+    await noteTold(c, deps, ref, told, { action: decision === "keep" ? "cut.kept" : "cut.rerun", subject: null });
   return answerTold(c, ref.runId, told);
 }
 
@@ -86,7 +90,9 @@ export async function retryRun(c: HttpContext, deps: HttpDeps): Promise<Response
   const body = await readJson(c.req.raw, REQUEST_BODY_BYTES, retry, {});
   const ref = await findRun(c, deps);
   const caps = { maxCostUsd: body.limits.maxCostUsd ?? null, totalTokens: body.limits.totalTokens ?? null };
-  return answerTold(c, ref.runId, await deps.useCases.retryRun({ ...ref, by: byOf(c, body), caps }));
+  const told = await deps.useCases.retryRun({ ...ref, by: byOf(c, body), caps });
+  await noteTold(c, deps, ref, told, { action: "run.retried", subject: null });
+  return answerTold(c, ref.runId, told);
 }
 
-const byOf = (c: HttpContext, body: { readonly by?: string | undefined }): string => body.by ?? c.get("keyName");
+const byOf = (c: HttpContext, body: { readonly by?: string | undefined }): string => body.by ?? c.get("caller").name;

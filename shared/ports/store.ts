@@ -10,6 +10,7 @@ import type { Snapshot } from "../core/task/snapshot.ts";
 import type { Attributes } from "../core/terms.ts";
 import type { FreshTask, WavePlan } from "../core/workflow/plan.ts";
 import type { RunMode } from "./agents.ts";
+import type { Actor } from "./audit.ts";
 
 export interface StreamRef {
   readonly agent: string;
@@ -320,6 +321,8 @@ export interface NewRun {
   readonly traceContext?: string;
   /** Default: none. */
   readonly attributes?: Attributes;
+  /** For the audit; left out: nobody is noted. */
+  readonly startedBy?: Actor;
 }
 
 /** Which runs a list shows: those that fit all that is given. */

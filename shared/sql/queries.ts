@@ -281,6 +281,14 @@ ON CONFLICT (key) DO UPDATE SET cool_until = greatest(g.cool_until, clock_timest
   "count-runs": `
 SELECT status, count(*)::int AS count FROM :agent.runs GROUP BY status
 `,
+  "create-api-key": `
+INSERT INTO toren_control.api_keys (key_hash, name, begins, scopes, agents, expires_at, created_by)
+SELECT $1::text, $2::text, $3::text, $4::text[], $5::text[], to_timestamp($6::float8 / 1000), $7::text
+WHERE $6::float8 IS NULL OR to_timestamp($6::float8 / 1000) > clock_timestamp()
+RETURNING key_id, name, begins, scopes, agents, created_by, floor(extract(epoch FROM created_at) * 1000)::float8 AS created_at,
+       floor(extract(epoch FROM expires_at) * 1000)::float8 AS expires_at, floor(extract(epoch FROM revoked_at) * 1000)::float8 AS revoked_at,
+       floor(extract(epoch FROM last_used_at) * 1000)::float8 AS last_used_at
+`,
   "create-run": `
 WITH run AS (
   INSERT INTO :agent.runs (run_id, process, input, generation, code_hash, idempotency_key, request_digest, mode, trace_context, attributes)
@@ -300,6 +308,9 @@ WITH run AS (
 ), files AS (
   INSERT INTO :agent.run_files (run_id, position, file_id)
   SELECT $1::uuid, f.i, f.id FROM unnest($9::text[]) WITH ORDINALITY AS f(id, i) WHERE (SELECT count(*) FROM held) >= 0
+), audited AS (
+  INSERT INTO toren_control.audit (by_name, key_id, action, agent, run_id)
+  SELECT $18::text, $19::uuid, 'run.started', $10::text, $1::uuid WHERE $18::text IS NOT NULL
 )
 INSERT INTO toren_control.run_index (run_id, agent) VALUES ($1::uuid, $10::text)
 `,
@@ -346,7 +357,15 @@ RETURNING s.run_id, s.stream_id, s.role, s.attempts, s.solo_attempts, NOT (s.sta
 SELECT agent FROM toren_control.run_index WHERE run_id = $1::uuid
 `,
   "find-api-key": `
-SELECT name FROM toren_control.api_keys WHERE key_hash = $1::text
+WITH used AS (
+  UPDATE toren_control.api_keys SET last_used_at = clock_timestamp()
+  WHERE key_hash = $1::text AND revoked_at IS NULL AND (last_used_at IS NULL OR last_used_at < clock_timestamp() - interval '1 minute')
+)
+SELECT key_id, name, begins, scopes, agents, created_by, floor(extract(epoch FROM created_at) * 1000)::float8 AS created_at,
+       floor(extract(epoch FROM expires_at) * 1000)::float8 AS expires_at, floor(extract(epoch FROM revoked_at) * 1000)::float8 AS revoked_at,
+       floor(extract(epoch FROM last_used_at) * 1000)::float8 AS last_used_at,
+       coalesce(expires_at <= clock_timestamp(), false) AS expired
+FROM toren_control.api_keys WHERE key_hash = $1::text
 `,
   "find-file-use": `
 SELECT f.run_id FROM :agent.run_files f JOIN :agent.runs r ON r.run_id = f.run_id WHERE f.file_id = $1::text AND r.ended_at IS NULL LIMIT 1
@@ -389,6 +408,12 @@ FROM toren_control.files f
 WHERE ($1::text IS NULL OR (f.created_at, f.id) < ($1::text::timestamptz, $2::text))
 ORDER BY f.created_at DESC, f.id DESC LIMIT $3::int
 `,
+  "list-api-keys": `
+SELECT key_id, name, begins, scopes, agents, created_by, floor(extract(epoch FROM created_at) * 1000)::float8 AS created_at,
+       floor(extract(epoch FROM expires_at) * 1000)::float8 AS expires_at, floor(extract(epoch FROM revoked_at) * 1000)::float8 AS revoked_at,
+       floor(extract(epoch FROM last_used_at) * 1000)::float8 AS last_used_at
+FROM toren_control.api_keys k ORDER BY k.created_at DESC, k.key_id
+`,
   "list-approvals": `
 SELECT substr(e.stream_id, 6) AS task_id, e.payload, floor(extract(epoch FROM e.recorded_at) * 1000)::float8 AS requested_at,
        i.payload AS decision, floor(extract(epoch FROM i.recorded_at) * 1000)::float8 AS decided_at
@@ -399,6 +424,12 @@ WHERE e.run_id = $1::uuid AND e.type = 'ApprovalRequested' AND (s.status <> 'end
   AND NOT EXISTS (SELECT FROM :agent.events c WHERE c.run_id = e.run_id AND c.stream_id = e.stream_id AND c.type = 'StreamInvalidated'
                   AND c.seq > e.seq AND (c.payload ->> 'fromSeq')::bigint <= e.seq)
 ORDER BY e.recorded_at, e.stream_id, e.seq
+`,
+  "list-audit": `
+SELECT id, floor(extract(epoch FROM at) * 1000)::float8 AS at, by_name, key_id, action, agent, run_id, subject
+FROM toren_control.audit
+WHERE ($1::uuid IS NULL OR run_id = $1::uuid) AND ($2::bigint IS NULL OR id < $2::bigint)
+ORDER BY id DESC LIMIT $3::int
 `,
   "list-call-events": `
 SELECT stream_id, seq, type, payload - 'response' - 'result' - 'args' AS payload, floor(extract(epoch FROM recorded_at) * 1000)::float8 AS recorded_at
@@ -537,6 +568,9 @@ JOIN LATERAL (
                     AND c.seq > e.seq AND (c.payload ->> 'fromSeq')::bigint <= e.seq)
 ) e ON true
 ORDER BY w.created_at, w.run_id, e.recorded_at, e.stream_id, e.seq LIMIT $3::int
+`,
+  "note-audit": `
+INSERT INTO toren_control.audit (by_name, key_id, action, agent, run_id, subject) VALUES ($1::text, $2::uuid, $3::text, $4::text, $5::uuid, $6::text)
 `,
   "note-pass": `
 UPDATE toren_control.pulse SET passed_at = clock_timestamp()
@@ -995,6 +1029,12 @@ WITH held AS MATERIALIZED (
 )
 SELECT head_seq FROM moved
 `,
+  "revoke-api-key": `
+UPDATE toren_control.api_keys SET revoked_at = coalesce(revoked_at, clock_timestamp()) WHERE key_id = $1::uuid
+RETURNING key_id, name, begins, scopes, agents, created_by, floor(extract(epoch FROM created_at) * 1000)::float8 AS created_at,
+       floor(extract(epoch FROM expires_at) * 1000)::float8 AS expires_at, floor(extract(epoch FROM revoked_at) * 1000)::float8 AS revoked_at,
+       floor(extract(epoch FROM last_used_at) * 1000)::float8 AS last_used_at
+`,
   "send-hints": `
 INSERT INTO toren_control.queue_messages AS m (queue, body, dedupe_key, visible_at)
 SELECT w.queue, w.body::jsonb, w.dedupe_key, clock_timestamp() + w.delay_ms * interval '1 ms'
@@ -1131,6 +1171,28 @@ ALTER TABLE toren_control.gate_entries ADD COLUMN not_before timestamptz;
 `,
     "0006_seen_at": `
 ALTER TABLE toren_control.gate_entries ADD COLUMN seen_at timestamptz NOT NULL DEFAULT clock_timestamp();
+`,
+    "0007_keys_and_audit": `
+ALTER TABLE toren_control.api_keys
+  ADD COLUMN key_id uuid NOT NULL DEFAULT gen_random_uuid() UNIQUE,
+  ADD COLUMN begins text,
+  ADD COLUMN scopes text[] NOT NULL DEFAULT '{admin}',
+  ADD COLUMN agents text[],
+  ADD COLUMN created_by text,
+  ADD COLUMN expires_at timestamptz,
+  ADD COLUMN revoked_at timestamptz,
+  ADD COLUMN last_used_at timestamptz;
+CREATE TABLE toren_control.audit (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  by_name text NOT NULL,
+  key_id uuid,
+  action text NOT NULL,
+  agent text,
+  run_id uuid,
+  subject text
+);
+CREATE INDEX audit_of_run ON toren_control.audit (run_id, id) WHERE run_id IS NOT NULL;
 `,
   },
   agent: {

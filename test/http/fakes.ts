@@ -6,7 +6,9 @@ import type { Json } from "../../shared/core/json.ts";
 import { createApp } from "../../shared/http/app.ts";
 import { newKey } from "../../shared/http/auth.ts";
 import type { HttpDeps } from "../../shared/http/deps.ts";
+import type { AuditEntry } from "../../shared/ports/audit.ts";
 import type { FileInfo } from "../../shared/ports/files.ts";
+import type { Admission } from "../../shared/ports/keys.ts";
 import type { StreamRow } from "../../shared/ports/store.ts";
 
 export const problem = async (response: Response) => {
@@ -36,6 +38,11 @@ export interface Fakes {
   readonly files?: Partial<HttpDeps["files"]>;
   readonly overview?: Partial<HttpDeps["overview"]>;
   readonly store?: Partial<HttpDeps["store"]["runs"]>;
+  readonly admit?: (key: string) => Admission | undefined;
+  readonly keys?: Partial<HttpDeps["keys"]>;
+  readonly audit?: Partial<HttpDeps["audit"]>;
+  /** Filled with what is asked of useCases, runs, files, keys, audit and the overview. */
+  readonly touched?: string[];
   readonly sleep?: HttpDeps["sleep"];
   readonly console?: NonNullable<HttpDeps["console"]>;
 }
@@ -53,9 +60,33 @@ export const streamRow = (streamId: string, headSeq: number, status: StreamRow["
   problem: null,
 });
 
+/** Names what a route asks of its dependencies. */
+const watched = (deps: HttpDeps, touched: string[]): HttpDeps => {
+  const watch = <T extends object>(part: T): T =>
+    new Proxy(part, {
+      get: (target, key, receiver) => {
+        touched.push(String(key));
+        return Reflect.get(target, key, receiver);
+      },
+    });
+  const { useCases, store, files, keys, audit, overview } = deps;
+  return {
+    ...deps,
+    useCases: watch(useCases),
+    store: { ...store, runs: watch(store.runs) },
+    files: watch(files),
+    keys: watch(keys),
+    audit: watch(audit),
+    overview: watch(overview),
+  };
+};
+
 export function fakeApp(fakes: Fakes = {}, basePath?: string) {
   const logged: string[] = [];
   const uploads: FileInfo[] = [];
+  const noted: AuditEntry[] = [];
+  const caller = { keyId: null, name: KEY_NAME, scopes: ["admin" as const], agents: null };
+  const admitted: Admission = { type: "admitted", caller };
   const deps: HttpDeps = {
     useCases: {
       startRun: async () => ({ type: "started", runId: RUN }),
@@ -109,11 +140,16 @@ export function fakeApp(fakes: Fakes = {}, basePath?: string) {
       ...fakes.files,
     },
     log: { info: () => {}, warn: () => {}, error: (what, fields) => void logged.push(`${what} ${fields?.error}`) },
-    admits: async (key) => (key === KEY ? KEY_NAME : null),
+    admit: async (key) => fakes.admit?.(key) ?? (key === KEY ? admitted : { type: "unknown" }),
+    keys: { create: async () => null, list: async () => [], revoke: async () => null, ...fakes.keys },
+    audit: { note: async (entry) => void noted.push(entry), page: async () => [], ...fakes.audit },
     sleep: fakes.sleep ?? (async () => {}),
     ...(fakes.console === undefined ? {} : { console: fakes.console }),
   };
-  const app = createApp(deps, basePath === undefined ? {} : { basePath });
+  const app = createApp(
+    fakes.touched === undefined ? deps : watched(deps, fakes.touched),
+    basePath === undefined ? {} : { basePath },
+  );
   const ask = (path: string, init: RequestInit = {}) =>
     app.request(path, {
       ...init,
@@ -121,5 +157,5 @@ export function fakeApp(fakes: Fakes = {}, basePath?: string) {
     });
   const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
     ask(path, { method: "POST", body: typeof body === "string" ? body : JSON.stringify(body), headers });
-  return { app, ask, post, logged, uploads };
+  return { app, ask, post, logged, uploads, noted };
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
+import { ERRORS, type ErrorCode } from "../../shared/core/errors.ts";
 import {
   DECIDED_BY_MAX_CHARS,
   DECISION_COMMENT_MAX_CHARS,
@@ -17,12 +18,12 @@ import {
   TURNS_PAGE_MAX,
 } from "../../shared/core/limits.ts";
 import { ROUTES } from "../../shared/http/app.ts";
-import { STATUS } from "../../shared/http/problems.ts";
+import { problemOf, STATUS } from "../../shared/http/problems.ts";
 
 const page = readFileSync(join(import.meta.dirname, "../../docs/reference/http.md"), "utf8");
 
 test("docs/reference/http.md has every route, and no other", () => {
-  const routes = [...page.matchAll(/^\| `((?:GET|POST|DELETE) \/[^`]*)` \|/gm)].map((hit) => hit[1]);
+  const routes = [...page.matchAll(/^\| `((?:GET|POST|PATCH|DELETE) \/[^`]*)` \|/gm)].map((hit) => hit[1]);
   expect(routes.sort()).toEqual(ROUTES.map((route) => `${route.method} ${route.path}`).sort());
 });
 
@@ -32,6 +33,16 @@ test("it has the status of every code", () => {
     [...(row[2] ?? "").matchAll(/`([^`]+)`/g)].map((hit) => [hit[1], Number(row[1])]),
   );
   expect(Object.fromEntries(codes)).toEqual(STATUS);
+});
+
+test("a problem's type is the place where its code is explained", () => {
+  const anchors = [
+    ...readFileSync(join(import.meta.dirname, "../../docs/reference/errors.md"), "utf8").matchAll(/^## (.+)$/gm),
+  ].map((hit) => (hit[1] ?? "").replaceAll(/[^a-z_]/g, ""));
+  for (const code of Object.keys(ERRORS) as ErrorCode[]) {
+    const [page, anchor] = problemOf({ code, message: "" }).type.split("#");
+    expect([page, anchors.includes(anchor ?? "")]).toEqual(["docs/reference/errors.md", true]);
+  }
 });
 
 test("its numbers are the code's", () => {

@@ -73,6 +73,8 @@ async function create(pool: Pool, statements: Statements, run: NewRun): ReturnTy
     run.traceContext ?? null,
     Object.keys(attributes).length === 0 ? null : attributes,
     termsOf(run.input, attributes),
+    run.startedBy?.by ?? null,
+    run.startedBy?.keyId ?? null,
   ];
   let doubtful: boolean;
   try {

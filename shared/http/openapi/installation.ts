@@ -12,7 +12,11 @@ export const installationPaths = {
     },
   },
   "/openapi.json": {
-    get: { summary: "This description.", responses: responses({ "200": json(anything, "OpenAPI 3.1.") }) },
+    get: {
+      summary: "This description; needs no key.",
+      security: [],
+      responses: { "200": json(anything, "OpenAPI 3.1.") },
+    },
   },
   "/agents": {
     get: {

@@ -2,6 +2,7 @@
 import { ERRORS } from "../../core/errors.ts";
 import { call } from "../call-json.ts";
 import { outlinePage } from "../inspect.ts";
+import { keyAnswer } from "../keys.ts";
 import { overview } from "../overview.ts";
 import { RUN_STATUSES, run, runSummary, turnsPage } from "../run-json.ts";
 import { answer, count, list, nullable, object, ref, type Schema, text, time } from "./parts.ts";
@@ -17,7 +18,7 @@ const file = {
 export const schemas: Readonly<Record<string, Schema>> = {
   Problem: object(
     {
-      type: { ...text, description: "urn:toren:error:<code>" },
+      type: { ...text, description: "Where the code is explained: docs/reference/errors.md#<code without dots>." },
       title: text,
       status: { type: "integer" },
       detail: { ...text, description: "What is wrong, and what to do." },
@@ -51,6 +52,7 @@ export const schemas: Readonly<Record<string, Schema>> = {
     more: { type: "boolean", description: "More is there already: ask at once." },
     ended: { type: "boolean", description: "Nothing will follow." },
   }),
+  Key: answer(keyAnswer),
   File: object(file),
   ListedFile: object({ ...file, createdAt: time }),
   Agent: object({

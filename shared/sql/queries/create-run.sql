@@ -5,7 +5,7 @@
 -- $1 run uuid  $2 process  $3 input jsonb  $4 generation int  $5 code hash  $6 idempotency key (or null)  $7 request digest
 -- $8 RunCreated's payload jsonb  $9 file ids text[]  $10 agent  $11 grace ms int  $12 mode
 -- $13 cap tokens bigint, $14 cap nano dollars bigint (both null: no budget)  $15 trace context (or null)
--- $16 attributes jsonb (null: none)  $17 what it is found by text[]
+-- $16 attributes jsonb (null: none)  $17 what it is found by text[]  $18 who started it (null: nobody is noted)  $19 by which key uuid (or null)
 WITH run AS (
   INSERT INTO :agent.runs (run_id, process, input, generation, code_hash, idempotency_key, request_digest, mode, trace_context, attributes)
   VALUES ($1::uuid, $2::text, $3::jsonb, $4::int, $5::text, $6::text, $7::text, $12::text, $15::text, $16::jsonb)
@@ -24,5 +24,8 @@ WITH run AS (
 ), files AS (
   INSERT INTO :agent.run_files (run_id, position, file_id)
   SELECT $1::uuid, f.i, f.id FROM unnest($9::text[]) WITH ORDINALITY AS f(id, i) WHERE (SELECT count(*) FROM held) >= 0 -- held by being counted
+), audited AS (
+  INSERT INTO toren_control.audit (by_name, key_id, action, agent, run_id)
+  SELECT $18::text, $19::uuid, 'run.started', $10::text, $1::uuid WHERE $18::text IS NOT NULL
 )
 INSERT INTO toren_control.run_index (run_id, agent) VALUES ($1::uuid, $10::text)

@@ -118,5 +118,26 @@ CREATE TABLE toren_control.pulse (
 CREATE TABLE toren_control.api_keys (
   key_hash text PRIMARY KEY,
   name text NOT NULL,
-  created_at timestamptz NOT NULL DEFAULT clock_timestamp()
+  created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  key_id uuid NOT NULL DEFAULT gen_random_uuid() UNIQUE,
+  begins text,                                      -- its first characters, to tell it from others
+  scopes text[] NOT NULL DEFAULT '{admin}',         -- read, run, approve, admin
+  agents text[],                                    -- null: all there are
+  created_by text,                                  -- null: the deployer
+  expires_at timestamptz,                           -- null: never
+  revoked_at timestamptz,
+  last_used_at timestamptz                          -- exact to a minute
 );
+
+-- Who did what by the API. Insert-only.
+CREATE TABLE toren_control.audit (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  by_name text NOT NULL,                            -- the key's name, or who decided by its own word
+  key_id uuid,                                      -- null: the laptop's dev key, or a schedule
+  action text NOT NULL,
+  agent text,
+  run_id uuid,
+  subject text                                      -- a call, a key, a schedule
+);
+CREATE INDEX audit_of_run ON toren_control.audit (run_id, id) WHERE run_id IS NOT NULL;
