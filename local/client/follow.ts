@@ -13,11 +13,14 @@ const READ_PAUSES = 4;
 /** A server that restarts, or waits for its database, may stay away this long. */
 const PATIENCE_MS = 60_000;
 const RETRY_MS = 1_000;
+/** A worker that is there begins a run at once. */
+const UNBEGUN_WAIT_S = 5;
+const UNBEGUN = "Nobody has begun with it yet. If no worker runs, start one: `toren worker`, or `toren dev`.";
 
 export interface Following {
   /** Called with every reading, and once with the last. */
   onRun(run: RunJson, names: WaveNames): void;
-  /** Said once when the server or its database goes away. */
+  /** Said once when the server or its database goes away, and when nobody seems to work on the run. */
   onTrouble(text: string): void;
   /** The server is gone: another one to go on with, or null to wait for this one. */
   reconnect(): Promise<Api | null>;
@@ -43,7 +46,7 @@ export const followRun = (
 /** Keeps its place in the run's log from one wait to the next. */
 export function createFollower(api: Api, runId: string, following: Following): Follower {
   const names = new Map<number, string>();
-  const place = { api, after: "" };
+  const place = { api, after: "", saidUnbegun: false };
   return {
     get api() {
       return place.api;
@@ -58,7 +61,7 @@ interface Waiting extends Following {
 }
 
 async function follow(
-  place: { api: Api; after: string },
+  place: { api: Api; after: string; saidUnbegun: boolean },
   runId: string,
   names: Map<number, string>,
   following: Waiting,
@@ -73,12 +76,17 @@ async function follow(
       noteNames(names, page.events);
       following.onEvents?.(page.events);
       if (page.more) continue;
-      waitS = EVENTS_WAIT_MAX_MS / 1_000;
+      const silent = waitS > 0 && page.events.length === 0;
       const began = performance.now();
       const run = await place.api.run(runId);
       const tookMs = performance.now() - began;
       troubleSince = null;
       following.onRun(run, names);
+      if (silent && run.status === "created" && !place.saidUnbegun) {
+        place.saidUnbegun = true;
+        following.onTrouble(UNBEGUN);
+      }
+      waitS = run.status === "created" && !place.saidUnbegun ? UNBEGUN_WAIT_S : EVENTS_WAIT_MAX_MS / 1_000;
       if (isEnded(run) || following.wanted(run)) return run;
       await sleep(Math.max(READ_MS, READ_PAUSES * tookMs), undefined, { signal });
     } catch (thrown) {

@@ -119,7 +119,8 @@ async function join(screen: ChatScreen, api: Api, runId: string, agent: string |
       `The session ended at ${run.endedAt}: \`toren jobs show ${shortId(runId)}\` has what was said.`,
     );
   screen.started({ runId, agent: run.agent });
-  return { runId, shown: turns.at(-TURNS_BEFORE - 1)?.seq ?? -1 };
+  screen.before(turns.slice(-TURNS_BEFORE));
+  return { runId, shown: turns.at(-1)?.seq ?? -1 };
 }
 
 /** The process that is a conversation. */

@@ -8,7 +8,7 @@ import { connectToRead } from "../client/connect-to-read.ts";
 import { filesAt, send } from "../client/upload.ts";
 import { UsageError } from "../client/usage-error.ts";
 import { type Style, styleOf } from "../terminal/style.ts";
-import { oneLine, printable } from "../terminal/terminal.ts";
+import { oneLine } from "../terminal/terminal.ts";
 import { ago, bytes, counted } from "../terminal/units.ts";
 import { type Context, EXIT, parseCount, say, subcommand, writeJson } from "./context.ts";
 
@@ -31,7 +31,7 @@ async function add({ terminal }: Context, paths: readonly string[], json: boolea
     for (const file of files) {
       const info = await send(connection.api, file);
       added.push(info);
-      if (!json) terminal.out.write(`${row(info, styleOf(terminal.out))}\n`);
+      if (!json) terminal.out.write(`${row(info, styleOf(terminal.out), widest(files))}\n`);
     }
   } finally {
     // What came before a refused file is kept, and is said.
@@ -69,8 +69,11 @@ function show({ terminal }: Context, page: FilesPageJson, json: boolean | undefi
   }
   if (page.files.length === 0) say(terminal, "No files.");
   const now = Date.now();
-  for (const file of page.files)
-    terminal.out.write(`${row(file, style)}  ${style.dim(ago(now - Date.parse(file.createdAt)))}\n`);
+  const columns = widest(page.files);
+  for (const file of page.files) {
+    const line = `${row(file, style, columns)}  ${style.dim(ago(now - Date.parse(file.createdAt)))}`;
+    terminal.out.write(`${line}\n`);
+  }
   if (page.next !== null) say(terminal, style.dim("There are more: --limit shows more."));
 }
 
@@ -94,7 +97,13 @@ const removeCommand = (context: Context): Command =>
       }),
     );
 
-function row({ id, name, mediaType, bytes: size, pages }: FileInfo, style: Style): string {
+const NAME_COLUMNS_MAX = 40;
+
+/** Of their names, so that what follows stands in a column. */
+const widest = (files: readonly { readonly name: string }[]): number =>
+  Math.min(NAME_COLUMNS_MAX, Math.max(0, ...files.map(({ name }) => oneLine(name).length)));
+
+function row({ id, name, mediaType, bytes: size, pages }: FileInfo, style: Style, columns: number): string {
   const what = pages === null ? mediaType : `${mediaType}, ${counted(pages, "page")}`;
-  return `${id}  ${bytes(size).padStart(8)}  ${printable(oneLine(name))}  ${style.dim(printable(oneLine(what)))}`;
+  return `${id}  ${bytes(size).padStart(8)}  ${oneLine(name).padEnd(columns)}  ${style.dim(oneLine(what))}`;
 }

@@ -48,8 +48,9 @@ function isSilent(text: string): boolean {
   return /^[\s[\]{}]*$/.test(text) || readPassages([text]).files.length > 0;
 }
 
-/** What the user said before in this conversation that bears on the question, the last of it; null: nothing did. */
-export function answerFromConversation(question: string, said: readonly string[]): string | null {
+/** What the user said before in this conversation that bears on the question, the last of it; null: nothing did. A question says nothing. */
+export function answerFromConversation(question: string, lines: readonly string[]): string | null {
+  const said = lines.map((line) => line.replace(/^- /, "").trim()).filter((line) => !line.endsWith("?")); // a summary lists them
   const asked = new Set(stems(question));
   const shared = (text: string): number => new Set(stems(text).filter((word) => asked.has(word))).size;
   const best = Math.max(0, ...said.map(shared));

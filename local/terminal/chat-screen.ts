@@ -8,6 +8,8 @@ import { approvalLines, waitLines } from "./waits.ts";
 export interface ChatScreen {
   readonly prompt: string;
   turn(turn: TurnJson): void;
+  /** What was said before its user came. */
+  before(turns: readonly TurnJson[]): void;
   approval(run: RunJson, asked: ApprovalJson): void;
   /** A cut that waits: it is decided elsewhere. */
   cut(run: RunJson): void;
@@ -29,9 +31,11 @@ export function chatScreen(terminal: Terminal, json: boolean): ChatScreen {
 
 function jsonScreen({ out, err }: Terminal): ChatScreen {
   const write = (value: unknown): void => out.write(`${JSON.stringify(value)}\n`);
+  const turn = ({ by, text, at }: TurnJson): void => write({ type: by === "agent" ? "answer" : "message", text, at });
   return {
     prompt: "",
-    turn: ({ by, text, at }) => write({ type: by === "agent" ? "answer" : "message", text, at }),
+    turn,
+    before: (turns) => turns.forEach(turn),
     approval: (_run, { call, tool, args, expiresAt }) => write({ type: "approval", call, tool, args, expiresAt }),
     cut: (run) => write({ type: "cut", cuts: run.cuts }),
     started: ({ runId, agent }) => write({ type: "session", runId, agent }),
@@ -61,12 +65,19 @@ function textScreen({ out, err }: Terminal): ChatScreen {
     rest();
     err.write(`${text}\n`);
   };
+  const prompt = `${style.cyan("›")} `;
+  const answer = (text: string): void => out.write(inked ? `${printable(text)}\n\n` : `${text}\n`);
   return {
-    prompt: `${style.cyan("›")} `,
+    prompt,
     turn: ({ by, text }) => {
       rest();
       if (by === "user") return say(style.dim(`(from elsewhere) ${printable(text)}`));
-      out.write(inked ? `${printable(text)}\n\n` : `${text}\n`);
+      answer(text);
+    },
+    before: (turns) => {
+      for (const { by, text } of turns)
+        if (by === "user") say(`${prompt}${style.dim(printable(text))}`);
+        else answer(text);
     },
     approval: (_run, asked) => say(approvalLines(asked, style, Date.now()).join("\n")),
     cut: (run) => say(waitLines(run, style, Date.now()).join("\n")),

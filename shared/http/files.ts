@@ -52,7 +52,10 @@ export async function removeFile(c: HttpContext, deps: HttpDeps): Promise<Respon
   const id = c.req.param("fileId") ?? "";
   const removed = await deps.files.remove(id);
   if (removed.type === "unknown")
-    throw new TorenError("not_found", `No file has the id "${id}". GET files lists them.`);
+    throw new TorenError(
+      "not_found",
+      `No file has the id "${id}"; \`toren files list\` and GET /files show those that are there.`,
+    );
   if (removed.type === "attached") {
     const { agent, runId } = removed;
     throw new TorenError(

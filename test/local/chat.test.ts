@@ -109,6 +109,8 @@ describe("over pipes", () => {
     expect((await show(runId)).status).toBe("awaitingInput");
     const back = await bench.toren(["chat", "--run", runId.slice(0, 8)], { input: "again\n" });
     expect({ status: back.status, out: back.out }).toEqual({ status: 0, out: "heard: hello\nheard: again\n" });
+    expect(back.err).toContain("› hello\n");
+    expect(back.err).not.toContain("from elsewhere");
     const late = await bench.toren(["chat", "--run", runId], { input: "x\n" });
     expect(late.err).toMatch(/run\.ended.*at 20\d\d-/);
   });

@@ -64,6 +64,8 @@ describe("toren files", () => {
     expect((await added("report.pdf"))[0]?.id).toBe(pdf?.id);
     const { out } = await bench.toren(["files", "list"]);
     expect(out).toMatch(new RegExp(`^${pdf?.id} .*report\\.pdf .*application/pdf, 2 pages .*ago$`, "m"));
+    const columns = out.split("\n").flatMap((line) => (line === "" ? [] : [line.search(/(application|text)\//)]));
+    expect(new Set(columns).size).toBe(1);
     const removed = await bench.json(["files", "rm", `${csv?.id}`]);
     expect(removed).toEqual({ status: 0, value: { removed: [csv?.id] } });
     const again = await bench.toren(["files", "rm", `${csv?.id}`]);

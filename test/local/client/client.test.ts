@@ -170,6 +170,21 @@ describe("following a run", () => {
     });
     expect(await followRun(api, "r", following({ signal: abort.signal }))).toBeNull();
   });
+
+  test("a run that nobody begins: it is said once that a worker may be missing", async () => {
+    const said: string[] = [];
+    const waits: (string | undefined)[] = [];
+    const api = apiWith({
+      events: async (_, query) => {
+        waits.push(query.wait);
+        return page();
+      },
+      run: async () => (waits.length < 4 ? { ...ended, status: "created", endedAt: null } : ended),
+    });
+    await followRun(api, "r", following({ onTrouble: (text: string) => said.push(text) }));
+    expect(said).toEqual([expect.stringContaining("toren worker")]);
+    expect(waits).toEqual(["0", "5", "20", "20"]);
+  });
 });
 
 describe("a run's id as people type it", () => {

@@ -131,6 +131,9 @@ describe("in a conversation", () => {
     ];
     const ask = (question: string) => textOf(respond(request({ messages: messages(question) })));
     expect(ask("How is my dog called?")).toBe('You said before: "My dog is called Rex."');
+    const asked = [...messages("How is my dog called?"), { role: "assistant", content: "Rex." }];
+    const again = { messages: [...asked, { role: "user", content: "How is my dog called?" }] };
+    expect(textOf(respond(request(again)))).toBe('You said before: "My dog is called Rex."');
     expect(ask("What is a lease?")).toContain("was given nothing to quote");
   });
 });

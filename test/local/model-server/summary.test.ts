@@ -37,7 +37,7 @@ describe("a request for a summary", () => {
     const summary =
       "The earlier part …\nThe user said, word for word:\n- Hello, my dog is called Rex.\n- What is 12 * 3?";
     expect(ask([summary, "How is my dog called?"])).toMatchObject({
-      text: 'You said before: "- Hello, my dog is called Rex."',
+      text: 'You said before: "Hello, my dog is called Rex."',
     });
   });
 });
