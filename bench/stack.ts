@@ -9,6 +9,7 @@ import { startGuardianLoop } from "../local/guardian-loop.ts";
 import { startPump } from "../local/pump.ts";
 import { createPostgresFiles } from "../shared/adapters/files/postgres.ts";
 import { createPostgresFlow } from "../shared/adapters/flow/postgres.ts";
+import { NOBODY_WATCHES } from "../shared/adapters/live/none.ts";
 import { createModels } from "../shared/adapters/model/models.ts";
 import { createDeadLetters } from "../shared/adapters/queue/dead-letters.ts";
 import { createPostgresQueue } from "../shared/adapters/queue/postgres.ts";
@@ -48,6 +49,7 @@ export function createEngine(database: Database, agents: readonly string[], mode
     flow: createPostgresFlow(database),
     leaseMs: LEASE_MS,
     log,
+    live: NOBODY_WATCHES,
     elapsedMs: () => performance.now(),
     random: Math.random,
   });
@@ -60,6 +62,7 @@ export function createEngine(database: Database, agents: readonly string[], mode
     agents: serving(...agents),
     files: createPostgresFiles(database),
     flow,
+    live: NOBODY_WATCHES,
     log,
     leaseMs: LEASE_MS,
     uuid: randomUUID,

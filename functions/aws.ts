@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { createS3Files } from "../shared/adapters/files/s3.ts";
 import { createPostgresFlow } from "../shared/adapters/flow/postgres.ts";
+import { createLiveOut } from "../shared/adapters/live/postgres.ts";
 import { createModels } from "../shared/adapters/model/models.ts";
 import { createPulse } from "../shared/adapters/pulse/postgres.ts";
 import { createBeatSender } from "../shared/adapters/pulse/sqs.ts";
@@ -57,11 +58,13 @@ export async function composeAws(env: Environment, log: Log): Promise<Aws> {
   const deployments = createDeployments(database);
   const agents = await serveAgents(BUNDLED_AGENTS, deployments, env);
   const store = createStore(database);
+  const live = createLiveOut({ database });
   const { flow, keeper } = createHolds({
     streams: store.streams,
     flow: createPostgresFlow(database),
     leaseMs,
     log,
+    live,
     elapsedMs: () => performance.now(),
     random: Math.random,
   });
@@ -72,6 +75,7 @@ export async function composeAws(env: Environment, log: Log): Promise<Aws> {
     flow,
     keeper,
     agents,
+    live,
     log,
     leaseMs,
     files,
@@ -98,6 +102,7 @@ export async function composeAws(env: Environment, log: Log): Promise<Aws> {
     startPulse: pulseStarter(pulse, sendBeat, log),
     close: async () => {
       keeper.close();
+      await live.close();
       await database.close();
     },
   };

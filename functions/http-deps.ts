@@ -18,9 +18,12 @@ import { startRun } from "../shared/engine/start-run.ts";
 import type { HttpDeps } from "../shared/http/deps.ts";
 import type { Database } from "../shared/ports/database.ts";
 import type { Caller } from "../shared/ports/keys.ts";
+import type { LiveIn } from "../shared/ports/live.ts";
 
 export interface HttpOptions {
   readonly engine: EngineDeps;
+  /** Left out: readers see what is recorded alone. */
+  readonly live?: LiveIn;
   /** Of agents that aren't served; asked for at each start of a run. */
   problems(): readonly LoadProblem[];
   readonly console?: HttpDeps["console"];
@@ -29,7 +32,7 @@ export interface HttpOptions {
   readonly database: Pick<Database, "appends" | "pool">;
 }
 
-export function httpDeps({ engine, problems, database, knows, console }: HttpOptions): HttpDeps {
+export function httpDeps({ engine, problems, database, knows, console, live }: HttpOptions): HttpDeps {
   const readPdf = createPdfReader();
   const keys = createKeys(database);
   const inspection = createInspection(database);
@@ -65,5 +68,6 @@ export function httpDeps({ engine, problems, database, knows, console }: HttpOpt
     overview: createOverview(database),
     sleep: engine.sleep,
     ...(console === undefined ? {} : { console }),
+    ...(live === undefined ? {} : { live }),
   };
 }

@@ -73,7 +73,7 @@ async function invoke<A>(deployed: Deployed<never, A>, aws: Aws, log: Log, work:
   try {
     return await work();
   } finally {
-    await Promise.all([pulse, flushSpans(sleep)]);
+    await Promise.all([pulse, flushSpans(sleep), aws.engine.live.rest()]);
     delay.disable();
     const ms = Math.round(delay.max / 1e6);
     if (ms > EVENT_LOOP_DELAY_MS) log.warn("event loop stood still", { ms });

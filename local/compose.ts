@@ -5,9 +5,11 @@ import { setTimeout as delay } from "node:timers/promises";
 import { httpDeps } from "../functions/http-deps.ts";
 import type { OpenOptions } from "../shared/adapters/database/connect.ts";
 import { openEmbedded } from "../shared/adapters/database/embedded.ts";
+import { createNotices } from "../shared/adapters/database/notices.ts";
 import { openUrl } from "../shared/adapters/database/url.ts";
 import { createPostgresFiles } from "../shared/adapters/files/postgres.ts";
 import { createPostgresFlow } from "../shared/adapters/flow/postgres.ts";
+import { createLiveIn, createLiveOut } from "../shared/adapters/live/postgres.ts";
 import { createModels } from "../shared/adapters/model/models.ts";
 import { createPostgresQueue } from "../shared/adapters/queue/postgres.ts";
 import { createDeployments } from "../shared/adapters/store/deployments.ts";
@@ -93,20 +95,17 @@ async function composeOver(database: Database, options: LaptopOptions): Promise<
   const slow = setTimeout(() => options.onProgress?.("loading agents…"), AGENT_LOAD_QUIET_MS);
   const loaded = await loadFrom(options).finally(() => clearTimeout(slow));
   const deployments = createDeployments(database);
-  const names = loaded.agents.map((agent) => agent.name);
-  if (options.role === "deployer") await migrate(database, names);
-  else await checkSchemas(database, names);
-  const generation = options.role === "deployer" ? registered(deployments) : lookedUp(deployments);
-  const agents = createAgents(await Promise.all(loaded.agents.map(generation)));
+  const agents = await deployed(database, deployments, loaded.agents, options.role);
 
   const store = createStore(database);
-  const queue = createPostgresQueue({ database, log });
+  const { queue, live, watching, hearNoMore } = hearing(database, log);
   const leaseMs = options.leaseMs ?? LEASE_MS;
   const { flow, keeper } = createHolds({
     streams: store.streams,
     flow: createPostgresFlow(database),
     leaseMs,
     log,
+    live,
     elapsedMs: () => performance.now(),
     random: Math.random,
   });
@@ -116,6 +115,7 @@ async function composeOver(database: Database, options: LaptopOptions): Promise<
     timers: createPostgresTimers(queue),
     keeper,
     agents,
+    live,
     log,
     leaseMs,
     files: createPostgresFiles(database),
@@ -137,6 +137,7 @@ async function composeOver(database: Database, options: LaptopOptions): Promise<
     http: (key) =>
       httpDeps({
         engine,
+        live: watching,
         problems: () => loaded.problems,
         console: page,
         database,
@@ -152,10 +153,36 @@ async function composeOver(database: Database, options: LaptopOptions): Promise<
     },
     close: async () => {
       keeper.close();
-      await queue.close();
+      await hearNoMore();
       await database.close();
     },
   };
+}
+
+async function deployed(
+  database: Database,
+  deployments: Deployments,
+  loaded: readonly AgentDefinition[],
+  role: LaptopOptions["role"],
+): Promise<ReplaceableAgents> {
+  const names = loaded.map((agent) => agent.name);
+  if (role === "deployer") await migrate(database, names);
+  else await checkSchemas(database, names);
+  const generation = role === "deployer" ? registered(deployments) : lookedUp(deployments);
+  return createAgents(await Promise.all(loaded.map(generation)));
+}
+
+/** What hears of others by notifications, over one connection. */
+function hearing(database: Database, log: Log) {
+  const notices = createNotices(database, log);
+  const queue = createPostgresQueue({ database, log, notices });
+  const live = createLiveOut({ database, notices });
+  const watching = createLiveIn({ database, notices });
+  const hearNoMore = async (): Promise<void> => {
+    await Promise.all([live.close(), watching.close(), queue.close()]);
+    await notices.close();
+  };
+  return { queue, live, watching, hearNoMore };
 }
 
 export const cacheFolderOf = (stateFolder: string): string => join(stateFolder, "cache");

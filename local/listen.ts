@@ -4,6 +4,7 @@ import { createAdaptorServer } from "@hono/node-server";
 import { messageOf, TorenError } from "../shared/core/errors.ts";
 import { createApp } from "../shared/http/app.ts";
 import type { HttpDeps } from "../shared/http/deps.ts";
+import { withEventStreams } from "../shared/http/event-streams.ts";
 import { problemOf, problemResponse } from "../shared/http/problems.ts";
 import { hasCode } from "./state.ts";
 
@@ -21,7 +22,8 @@ const CLOSE_MS = 2_000;
 /** `port` 0 takes a free one. @throws TorenError `server.unreachable` when the port is taken. */
 export async function listen(deps: HttpDeps, port: number): Promise<Listening> {
   const closing = new AbortController();
-  const app = createApp({ ...deps, closing: closing.signal });
+  const inner = createApp({ ...deps, closing: closing.signal });
+  const app = withEventStreams(inner, { live: deps.live, closing: closing.signal });
   const fetch = (request: Request): Response | Promise<Response> =>
     isLoopback(request.headers.get("host")) ? app.fetch(request) : notHere(request.headers.get("host"));
   const server = createAdaptorServer({ fetch, hostname: HOST, serverOptions: { maxHeaderSize: HEADERS_MAX_BYTES } });

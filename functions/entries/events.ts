@@ -1,8 +1,10 @@
 // The function behind `GET /runs/{runId}/events`: pages and event streams, answered as they come.
 import { Hono } from "hono";
 import { type LambdaContext, streamHandle } from "hono/aws-lambda";
+import { createNotices } from "../../shared/adapters/database/notices.ts";
+import { createLiveIn } from "../../shared/adapters/live/postgres.ts";
+import { withEventStreams } from "../../shared/http/event-streams.ts";
 import { appOf, appWithout } from "../api.ts";
-import { withEventStreams } from "../events.ts";
 import { lambda } from "../lambda.ts";
 
 /** As hono's adapter hands them on. */
@@ -12,10 +14,11 @@ interface Bindings {
 
 const app = lambda<Request, Response>({
   name: "events",
-  make: (aws) => {
+  make: (aws, log) => {
     const inner = appOf(aws);
+    const live = createLiveIn({ database: aws.database, notices: createNotices(aws.database, log) });
     return async (request, context) =>
-      await withEventStreams(inner, { remainingMs: () => context.getRemainingTimeInMillis() }).fetch(request);
+      await withEventStreams(inner, { live, remainingMs: () => context.getRemainingTimeInMillis() }).fetch(request);
   },
   unready: async ({ thrown, event }) => await appWithout(thrown).fetch(event),
 });

@@ -5,6 +5,7 @@ import type { Page } from "../../shared/http/events-page.ts";
 import type { Problem } from "../../shared/http/problems.ts";
 import type { RunJson, RunSummary, TurnsPageJson } from "../../shared/http/run-json.ts";
 import type { FileInfo } from "../../shared/ports/files.ts";
+import { itemsOf, type StreamItem } from "./event-stream.ts";
 
 export interface AgentJson {
   readonly name: string;
@@ -40,6 +41,8 @@ export interface Api {
   /** What was said in a session, a page at a time from its end. */
   turns(runId: string, query: Readonly<Record<string, string>>): Promise<TurnsPageJson>;
   events(runId: string, query: Readonly<Record<string, string>>, signal?: AbortSignal): Promise<Page>;
+  /** The log after `query.after`, and what models say while they say it, until the run or the server ends, or the signal aborts. */
+  watch(runId: string, query: Readonly<Record<string, string>>, signal: AbortSignal): AsyncIterable<StreamItem>;
   cancel(runId: string, reason?: string): Promise<void>;
   resume(runId: string, decision?: CutDecision): Promise<void>;
   retry(runId: string, retry: Retry): Promise<void>;
@@ -110,6 +113,13 @@ export function createApi(url: string, key: string): Api {
     turns: (runId, query) => ask(`${of(runId)}/turns?${new URLSearchParams(query)}`),
     events: (runId, query, signal) =>
       ask(`${of(runId)}/events?${new URLSearchParams(query)}`, signal ? { signal } : {}),
+    watch: (runId, query, signal) =>
+      streamOf(base, () =>
+        fetch(`${base}${of(runId)}/events?${new URLSearchParams(query)}`, {
+          headers: { authorization: `Bearer ${key}`, accept: "text/event-stream" },
+          signal,
+        }),
+      ),
     cancel: async (runId, reason) => void (await post(`${of(runId)}/cancel`, reason === undefined ? {} : { reason })),
     resume: async (runId, decision) => void (await post(`${of(runId)}/resume`, decision ?? {})),
     retry: async (runId, retry) => void (await post(`${of(runId)}/retry`, retry)),
@@ -128,6 +138,15 @@ export async function isHealthy(url: string): Promise<boolean> {
   } catch {
     return false;
   }
+}
+
+async function* streamOf(base: string, send: () => Promise<Response>): AsyncGenerator<StreamItem> {
+  const response = await send().catch((e) => {
+    throw new TorenError("server.unreachable", `No server answers at ${base} (${reasonOf(e)}).`, { cause: e });
+  });
+  if (response.body !== null && /event-stream/.test(response.headers.get("content-type") ?? ""))
+    yield* itemsOf(response.body);
+  else await answerOf(base, async () => response); // a problem: it throws what the server says
 }
 
 async function answerOf<T>(base: string, send: () => Promise<Response>): Promise<T> {

@@ -33,6 +33,8 @@ export interface Following {
 export interface Follower {
   /** The server that it follows the run at. */
   readonly api: Api;
+  /** Up to where its log has been read: a cursor. */
+  readonly after: string;
   /** The run as soon as it is as wanted, or has ended; null: the signal aborted before. @throws TorenError what the server said, when it is no passing trouble. */
   until(wanted: (run: RunJson) => boolean, signal: AbortSignal): Promise<RunJson | null>;
 }
@@ -50,6 +52,9 @@ export function createFollower(api: Api, runId: string, following: Following): F
   return {
     get api() {
       return place.api;
+    },
+    get after() {
+      return place.after;
     },
     until: (wanted, signal) => follow(place, runId, names, { ...following, wanted, signal }),
   };

@@ -8,10 +8,11 @@ import type { Api } from "../client/api.ts";
 import type { Connection } from "../client/connect.ts";
 import { connectToWork } from "../client/connect-to-work.ts";
 import { CHAT_HELP, commandOf, converse } from "../client/conversation.ts";
-import { createFollower } from "../client/follow.ts";
+import { createFollower, type Follower } from "../client/follow.ts";
 import { chooseModel } from "../client/models.ts";
 import { wholeRunId } from "../client/run-id.ts";
 import { UsageError } from "../client/usage-error.ts";
+import { type Watching, watchLive } from "../client/watch-live.ts";
 import { type ChatScreen, chatScreen } from "../terminal/chat-screen.ts";
 import { styleOf } from "../terminal/style.ts";
 import type { Terminal } from "../terminal/terminal.ts";
@@ -54,6 +55,14 @@ async function chat({ terminal }: Context, agent: string | undefined, options: O
     const begun = await begin(terminal, screen, connection.api, agent, options);
     if (begun === null) return terminal.interrupted.aborted ? EXIT_INTERRUPTED : EXIT.done;
     const { runId, shown } = begun;
+    const talk = { follower: null as Follower | null, over: new AbortController() };
+    const watching = watchFor(terminal, options, {
+      api: () => talk.follower?.api ?? connection.api,
+      runId,
+      after: () => talk.follower?.after ?? "",
+      signal: AbortSignal.any([terminal.interrupted, talk.over.signal]),
+      onSaying: (saying) => screen.saying(saying.find(({ stream }) => stream === CONVERSATION) ?? null),
+    });
     const run = await converse({
       runId,
       shown,
@@ -61,8 +70,8 @@ async function chat({ terminal }: Context, agent: string | undefined, options: O
       lines: terminal.lines,
       user: terminal.user,
       interrupted: terminal.interrupted,
-      follower: (onEvents) =>
-        createFollower(connection.api, runId, {
+      follower: (onEvents) => {
+        talk.follower = createFollower(connection.api, runId, {
           onRun: () => {},
           onEvents,
           onTrouble: screen.say,
@@ -71,14 +80,24 @@ async function chat({ terminal }: Context, agent: string | undefined, options: O
             connection = await open(); // its server ended: the session goes on elsewhere
             return connection.api;
           },
-        }),
-    });
+        });
+        return talk.follower;
+      },
+    }).finally(() => talk.over.abort());
+    await watching;
     return run === null ? leave(terminal, runId) : finish(terminal, screen, run, options);
   } finally {
     screen.rest();
     await connection.close();
   }
 }
+
+/** The stream of a session's one task. */
+const CONVERSATION = "task:w0t0";
+
+/** Only where there is somebody to see it. */
+const watchFor = ({ err }: Terminal, { json }: Options, watching: Watching): Promise<void> =>
+  err.size() === null || json === true ? Promise.resolve() : watchLive(watching);
 
 /** The session to talk in, and the last of its turns that needn't be shown. Null: nothing was said, so nothing was started. */
 async function begin(

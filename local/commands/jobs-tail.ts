@@ -5,11 +5,13 @@ import { TorenError } from "../../shared/core/errors.ts";
 import { EVENTS_WAIT_MAX_MS } from "../../shared/core/limits.ts";
 import type { Page } from "../../shared/http/events-page.ts";
 import type { Api } from "../client/api.ts";
+import type { Connection } from "../client/connect.ts";
 import { connectToRead } from "../client/connect-to-read.ts";
 import { wholeRunId } from "../client/run-id.ts";
-import { eventLine } from "../terminal/event-line.ts";
-import { styleOf } from "../terminal/style.ts";
-import { type Context, EXIT, say, subcommand, writeJson } from "./context.ts";
+import { watchLive } from "../client/watch-live.ts";
+import { jsonTail, type TailScreen, tailScreen } from "../terminal/tail-screen.ts";
+import type { Terminal } from "../terminal/terminal.ts";
+import { type Context, EXIT, say, subcommand } from "./context.ts";
 
 interface Options {
   readonly stream?: string;
@@ -25,29 +27,56 @@ export const tailCommand = (context: Context): Command =>
     .action((typed: string, options: Options) => context.run(options.json, () => tail(context, typed, options)));
 
 async function tail({ terminal }: Context, typed: string, options: Options): Promise<number> {
+  const { out, interrupted } = terminal;
   const connection = await connectToRead(terminal);
-  const { api } = connection;
+  const over = new AbortController();
+  const screen = options.json ? jsonTail(out) : tailScreen(out, options.stream ?? null);
+  let watching = Promise.resolve();
   try {
-    const runId = await wholeRunId(api, typed);
-    const style = styleOf(terminal.out);
-    for (let after = ""; !terminal.interrupted.aborted; ) {
-      const page = await nextPage(api, runId, after, options, terminal.interrupted);
-      if (page === null) break;
-      for (const event of page.events) {
-        if (options.json) writeJson(terminal, event);
-        else terminal.out.write(`${eventLine(event, style, terminal.out.size()?.columns ?? null)}\n`);
-      }
-      after = page.next;
-      if (page.ended) return await statusOf(api, runId, options);
-      if (connection.own && !page.more) {
-        say(terminal, "The run hasn't ended, and no server runs here that works on it: start one with `toren dev`.");
-        return EXIT.unreachable;
-      }
-    }
-    return EXIT.done;
+    const runId = await wholeRunId(connection.api, typed);
+    const place = { after: "" };
+    if (out.size() !== null && !options.json)
+      watching = watchLive({
+        api: () => connection.api,
+        runId,
+        after: () => (options.stream === undefined ? place.after : ""),
+        signal: AbortSignal.any([interrupted, over.signal]),
+        onSaying: screen.saying,
+      });
+    return await pages({ terminal, connection, screen, place }, runId, options);
   } finally {
+    over.abort();
+    await watching;
+    screen.rest();
     await connection.close();
   }
+}
+
+interface Tailing {
+  readonly terminal: Terminal;
+  readonly connection: Connection;
+  readonly screen: TailScreen;
+  readonly place: { after: string };
+}
+
+async function pages(
+  { terminal, connection, screen, place }: Tailing,
+  runId: string,
+  options: Options,
+): Promise<number> {
+  const { api } = connection;
+  while (!terminal.interrupted.aborted) {
+    const page = await nextPage(api, runId, place.after, options, terminal.interrupted);
+    if (page === null) break;
+    screen.events(page.events);
+    place.after = page.next;
+    if (page.ended) return await statusOf(api, runId, options);
+    if (connection.own && !page.more) {
+      say(terminal, "The run hasn't ended, and no server runs here that works on it: start one with `toren dev`.");
+      return EXIT.unreachable;
+    }
+  }
+  return EXIT.done;
 }
 
 /** A whole run tailed to its end answers as `toren run` does. */

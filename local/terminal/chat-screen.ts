@@ -1,7 +1,9 @@
 // A conversation on the screen: what the agent says on stdout, all else on stderr. With --json every happening is one document a line on stdout.
 import type { ApprovalJson, RunJson, TurnJson } from "../../shared/http/run-json.ts";
-import { mark, styleOf } from "./style.ts";
-import { oneLine, printable, type Terminal } from "./terminal.ts";
+import type { Saying } from "../client/live-text.ts";
+import { createBlock, lastLines } from "./block.ts";
+import { mark, type Style, styleOf } from "./style.ts";
+import { cut, oneLine, printable, type Terminal } from "./terminal.ts";
 import { clock } from "./units.ts";
 import { approvalLines, waitLines } from "./waits.ts";
 
@@ -19,11 +21,14 @@ export interface ChatScreen {
   say(text: string): void;
   /** Shows that it works, until `rest`. `doing`: the tool that runs, if one does. */
   work(doing: string | null): void;
+  /** What the model says meanwhile, as far as it has come; the turn that is recorded replaces it. */
+  saying(saying: Saying | null): void;
   rest(): void;
 }
 
 const REDRAW_MS = 500;
-const ERASE_LINE = "\r\u001b[K";
+/** Of what it thinks, the end is enough. */
+const REASONING_LINES = 3;
 
 export function chatScreen(terminal: Terminal, json: boolean): ChatScreen {
   return json ? jsonScreen(terminal) : textScreen(terminal);
@@ -42,6 +47,7 @@ function jsonScreen({ out, err }: Terminal): ChatScreen {
     ended: ({ status, error }) => write({ type: "ended", status, ...(error === null ? {} : { error }) }),
     say: (text) => err.write(`${text}\n`),
     work: () => {},
+    saying: () => {},
     rest: () => {},
   };
 }
@@ -50,16 +56,28 @@ function textScreen({ out, err }: Terminal): ChatScreen {
   const style = styleOf(err);
   const live = err.size() !== null;
   const inked = out.size() !== null;
-  const working = { since: 0, doing: null as string | null, timer: undefined as NodeJS.Timeout | undefined };
+  const block = createBlock(err);
+  const working = {
+    since: 0,
+    doing: null as string | null,
+    saying: null as Saying | null,
+    timer: undefined as NodeJS.Timeout | undefined,
+  };
   const draw = (): void => {
     const doing = working.doing === null ? "" : ` · ${oneLine(working.doing)}`;
-    err.write(`${ERASE_LINE}${mark("running", style)} ${style.dim(`${clock(Date.now() - working.since)}${doing}`)}`);
+    const { columns, rows } = err.size() ?? { columns: 80, rows: 24 };
+    const line = cut(`${clock(Date.now() - working.since)}${doing}`, columns - 2);
+    block.draw([
+      ...saidLines(working.saying, columns, rows - 3, style),
+      `${mark("running", style)} ${style.dim(line)}`,
+    ]);
   };
   const rest = (): void => {
     if (working.timer === undefined) return;
     clearInterval(working.timer);
     working.timer = undefined;
-    err.write(ERASE_LINE);
+    working.saying = null;
+    block.erase();
   };
   const say = (text: string): void => {
     rest();
@@ -96,6 +114,16 @@ function textScreen({ out, err }: Terminal): ChatScreen {
       }
       draw();
     },
+    saying: (saying) => {
+      working.saying = saying;
+      if (working.timer !== undefined) draw();
+    },
     rest,
   };
+}
+
+function saidLines(saying: Saying | null, columns: number, most: number, style: Style): string[] {
+  if (saying === null) return [];
+  if (saying.text !== "") return lastLines(saying.text, columns, most);
+  return lastLines(saying.reasoning.trimEnd(), columns, Math.min(most, REASONING_LINES)).map(style.dim);
 }

@@ -6,14 +6,15 @@ import type { Style } from "./style.ts";
 import { cut, oneLine } from "./terminal.ts";
 import { grouped } from "./units.ts";
 
-const STREAM_COLUMNS = 8;
+export const STREAM_COLUMNS = 8;
+export const streamName = (stream: string): string => stream.replace(/^task:/, "");
 const TYPE_COLUMNS = 19;
 const TEXT_COLUMNS = 100;
 
 /** `columns`: of the terminal, which no line passes; null: whole. */
 export function eventLine(event: PageEvent, style: Style, columns: number | null): string {
   const time = event.recordedAt.slice(11, 23);
-  const stream = event.stream.replace(/^task:/, "").padEnd(STREAM_COLUMNS);
+  const stream = streamName(event.stream).padEnd(STREAM_COLUMNS);
   const type = event.type.padEnd(TYPE_COLUMNS);
   const whole = detailOf(event.type, event.payload as JsonObject);
   const room = columns === null ? whole.length : Math.max(10, columns - time.length - stream.length - type.length - 4);

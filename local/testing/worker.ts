@@ -3,6 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { createPostgresFiles } from "../../shared/adapters/files/postgres.ts";
 import { createPostgresFlow } from "../../shared/adapters/flow/postgres.ts";
+import { NOBODY_WATCHES } from "../../shared/adapters/live/none.ts";
 import { createModels } from "../../shared/adapters/model/models.ts";
 import { createPostgresQueue } from "../../shared/adapters/queue/postgres.ts";
 import { createStore } from "../../shared/adapters/store/postgres.ts";
@@ -14,6 +15,7 @@ import { runTask } from "../../shared/engine/run-task.ts";
 import { runTick } from "../../shared/engine/run-tick.ts";
 import type { Agents } from "../../shared/ports/agents.ts";
 import type { Database } from "../../shared/ports/database.ts";
+import type { LiveOut } from "../../shared/ports/live.ts";
 import type { Log } from "../../shared/ports/log.ts";
 import type { Model } from "../../shared/ports/model.ts";
 import { type Hint, QUEUE_NAMES, type Received } from "../../shared/ports/queue.ts";
@@ -31,6 +33,8 @@ export interface WorkerOptions {
   /** How long a step may still take; default: for ever. */
   readonly remainingMs?: (() => number) | undefined;
   readonly sleep?: EngineDeps["sleep"];
+  /** Default: nobody can watch. */
+  readonly live?: LiveOut | undefined;
   /** What a test puts between the engine and the store. */
   readonly around?: (store: Store) => Store;
 }
@@ -111,11 +115,13 @@ function depsOf(options: WorkerOptions, fate: Fate): EngineDeps {
   const real = createStore(database);
   const store = options.around?.(real) ?? real;
   const leaseMs = options.leaseMs ?? LEASE_MS;
+  const live = options.live ?? NOBODY_WATCHES;
   const { flow, keeper } = createHolds({
     streams: store.streams,
     flow: createPostgresFlow(database),
     leaseMs,
     log: silent,
+    live,
     elapsedMs: () => performance.now(),
     random: Math.random,
   });
@@ -129,6 +135,7 @@ function depsOf(options: WorkerOptions, fate: Fate): EngineDeps {
     agents: options.agents,
     files: createPostgresFiles(database),
     flow,
+    live,
     log: silent,
     keeper,
     leaseMs,

@@ -382,6 +382,22 @@ export const QUEUE_POLL_MS = 1_000;
 export const NOTIFY_GATHER_MS = 5;
 /** How soon a lost LISTEN connection is made anew; the poll carries on meanwhile. */
 export const LISTEN_RETRY_MS = 1_000;
+/** A session that listens says something this often: some servers end idle ones, and a dead connection is found. */
+export const LISTEN_PING_MS = 20_000;
+/** Pieces of an answer that comes in go out together this often. */
+export const LIVE_BATCH_MS = 100;
+/** Characters of one piece: a notification's payload is under 8,000 bytes, and a character may take six in JSON. */
+export const LIVE_PIECE_CHARS = 1_200;
+/** Pieces that one worker sends at once; the rest goes with the next. */
+export const LIVE_PIECES_MAX = 100;
+/** Characters of one call's text, and of its reasoning, that watchers see while it is made; what is longer they read when it is recorded. */
+export const LIVE_CALL_CHARS = 200_000;
+/** Who watches says so again within this time, or is forgotten. */
+export const LIVE_WATCH_MS = 30_000;
+/** How often who watches says so. */
+export const LIVE_WATCH_RENEW_MS = 10_000;
+/** Pieces that wait for a slow reader: beyond it they are dropped, and it reads the recorded answer. */
+export const LIVE_WAITING_PIECES_MAX = 1_000;
 /** Nothing waits for a dead letter to be recorded. */
 export const DEAD_LETTERS_EVERY_MS = 5_000;
 /** The first wait of a failed message, three times as long each time: an outage of half a minute kills no hint. */
@@ -561,5 +577,8 @@ relation(IDLE_SESSION_TIMEOUT_MS > CONNECTION_IDLE_MS, "we drop an idle connecti
 relation(FILE_IN_ROW_BYTES < FILE_MAX_BYTES, "files in rows are the small ones");
 relation(FLOW_RETRY_MS >= LEASE_MS, "a dead holder's place is free when who waits looks again");
 relation(FLOW_CALL_MS < FLOW_RETRY_MS, "a call is over before its stream looks by itself");
+relation(LIVE_WATCH_RENEW_MS * 2 < LIVE_WATCH_MS, "one lost word of a watcher's is no end");
+relation(LIVE_PIECE_CHARS * 6 + 500 < 8_000, "a piece fits a notification with what it is of");
+relation(LISTEN_PING_MS < IDLE_SESSION_TIMEOUT_MS, "who listens isn't idle");
 relation(EVENTS_COMMENT_MS <= EVENTS_WAIT_MAX_MS, "a stream of events is made of long polls");
 relation(CUT_OFF_MS < STEP_RESERVE_MS, "no step begins when it is about to be cut off");

@@ -8,6 +8,7 @@ import { isCapped, NOTHING, overBudget } from "../core/task/ledger.ts";
 import type { Ask } from "../core/task/loop.ts";
 import { pressure } from "../core/task/pressure.ts";
 import type { Gate } from "../ports/flow.ts";
+import type { LiveCall } from "../ports/live.ts";
 import type { AskContext, ModelFailure } from "../ports/model.ts";
 import type { Purse } from "../ports/store.ts";
 import type { Worked } from "./deps.ts";
@@ -34,13 +35,14 @@ export async function askStep(work: TaskWork, ask: Ask): Promise<Worked | null> 
       await leaveGates(deps, stream, gates, { [gate.key]: 0 });
       return kept;
     }
-    const asked = await askModel(deps, ask.request, work.interrupt, contextOf(work, ask, reattach), {
+    const shown = shownTo(work, ask);
+    const asked = await askModel(deps, ask.request, work.interrupt, contextOf(work, ask, reattach, shown), {
       stepId: ask.stepId,
       purpose: ask.purpose,
       attempt: state.failures + 1,
       rates: work.facts.price,
       reattached: reattach !== null,
-    });
+    }).finally(() => shown?.end());
     const used = asked.type === "answered" ? totalTokens(asked.response.usage) : 0;
     await leaveGates(deps, stream, gates, { [gate.key]: used });
     if (asked.type === "interrupted") return null;
@@ -77,14 +79,26 @@ function gateOf({ deployed, state }: TaskWork, { request, reserve }: Ask): Gate 
 }
 
 /** What a provider's adapter may need of the world while it asks. */
-const contextOf = ({ deps, record, writer }: TaskWork, { stepId }: Ask, reattach: string | null): AskContext => ({
+const contextOf = (
+  { deps, record, writer, hint }: TaskWork,
+  { stepId }: Ask,
+  reattach: string | null,
+  shown: LiveCall | null,
+): AskContext => ({
   media: (fileId) => deps.files.content(fileId),
   onAccepted: async (ref) => {
     record({ type: "LlmCallAccepted", stepId, ref });
     await writer.flush();
   },
   ...(reattach === null ? {} : { reattach }),
+  ...(shown === null ? {} : { onDelta: shown.show, watched: deps.live.isWatched(hint.runId) }),
 });
+
+/** Who watches sees what the task says; a summary is nobody's to read. */
+function shownTo({ deps, writer, state }: TaskWork, { purpose, stepId }: Ask): LiveCall | null {
+  if (purpose !== "step" || state.asking === null) return null;
+  return deps.live.call(writer.lease.stream, { stepId, call: state.asking.seq });
+}
 
 /** Durable before it begins (I4), and within the run's budget. Not null: it isn't begun. */
 async function begin(work: TaskWork, ask: Ask): Promise<Worked | null> {

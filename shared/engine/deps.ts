@@ -2,6 +2,7 @@
 import type { Agents } from "../ports/agents.ts";
 import type { Files } from "../ports/files.ts";
 import type { Flow } from "../ports/flow.ts";
+import type { LiveOut } from "../ports/live.ts";
 import type { Log } from "../ports/log.ts";
 import type { Models } from "../ports/model.ts";
 import type { Queue } from "../ports/queue.ts";
@@ -18,6 +19,8 @@ export interface EngineDeps {
   readonly files: Files;
   /** The gates as this worker has them (worker-flow.ts). */
   readonly flow: Flow;
+  /** What models say while they say it, for whoever watches. */
+  readonly live: LiveOut;
   readonly log: Log;
   /** Renews the leases of this worker's live writers. */
   readonly keeper: LeaseKeeper;

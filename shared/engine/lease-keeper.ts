@@ -26,12 +26,15 @@ export interface LeaseKeeper {
   close(): void;
 }
 
-/** Told at each beat which streams are written here; may reject. */
-export type AlsoRenew = (held: readonly StreamRef[], leaseMs: number) => Promise<void>;
+/** What else goes with a beat. */
+export interface Beat {
+  /** Told which streams are written here; may reject. */
+  renew?(held: readonly StreamRef[], leaseMs: number): Promise<void>;
+  /** Told of each run among them that somebody watches. */
+  heed?(runId: string): void;
+}
 
-const nothingElse: AlsoRenew = async () => {};
-
-export function createLeaseKeeper(streams: StreamStore, leaseMs: number, log: Log, also = nothingElse): LeaseKeeper {
+export function createLeaseKeeper(streams: StreamStore, leaseMs: number, log: Log, also: Beat = {}): LeaseKeeper {
   const holders = new Set<Holder>();
   let timer: NodeJS.Timeout | undefined;
 
@@ -45,6 +48,7 @@ export function createLeaseKeeper(streams: StreamStore, leaseMs: number, log: Lo
       for (const [i, holder] of some.entries()) {
         const answer = renewed[i];
         if (!holders.has(holder) || answer === undefined) continue; // let go meanwhile
+        if (answer.watched) also.heed?.(holder.lease.stream.runId);
         if (answer.held) holder.onInbox(answer.inboxSeq);
         else holder.onLost();
       }
@@ -57,7 +61,7 @@ export function createLeaseKeeper(streams: StreamStore, leaseMs: number, log: Lo
     const all = [...holders];
     if (all.length === 0) return;
     const held = all.map((h) => h.lease.stream);
-    const places = also(held, leaseMs).catch((e) => log.warn("places not renewed", { error: messageOf(e) }));
+    const places = also.renew?.(held, leaseMs).catch((e) => log.warn("places not renewed", { error: messageOf(e) }));
     await Promise.all([beatFor(all), places]);
   };
   const schedule = (): void => {

@@ -40,6 +40,7 @@ export async function takeStream(deps: EngineDeps, hint: Hint, at: Circumstances
     }
     case "acquired": {
       const { lease } = acquired;
+      if (acquired.watched) deps.live.heed(lease.stream.runId);
       if (lease.attempts > CRASHES_BEFORE_SOLO && !at.solo) {
         await giveBack(deps, lease, 0, true);
         await nudge(deps, [hint], { lane: "solo" });

@@ -12,6 +12,7 @@ import type { Audit } from "../ports/audit.ts";
 import type { FileInfo, Files, NewFile } from "../ports/files.ts";
 import type { Inspection } from "../ports/inspection.ts";
 import type { Admission, Caller, Keys } from "../ports/keys.ts";
+import type { LiveIn } from "../ports/live.ts";
 import type { Log } from "../ports/log.ts";
 import type { Overview } from "../ports/overview.ts";
 import type { Store } from "../ports/store.ts";
@@ -61,6 +62,8 @@ export interface HttpDeps {
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /** The console's files; undefined: it isn't served. Asked for at the first request, kept by whoever makes them. */
   console?(): Promise<StaticFiles>;
+  /** Left out: readers see what is recorded alone. */
+  readonly live?: LiveIn;
   /** Aborts when the server ends: readers that wait are answered with what there is. */
   readonly closing?: AbortSignal;
 }

@@ -25,8 +25,10 @@ export type ModelAnswer =
 export interface AskContext {
   /** The content of a file that the request shows (MediaPart); null: it is gone. */
   media(fileId: string): Promise<Uint8Array | null>;
-  /** What comes in while the answer is made, for whoever watches; never recorded. Must not throw. Left out: nobody watches. */
+  /** What comes in while the answer is made, for whoever watches; never recorded. Must not throw. */
   onDelta?(delta: Delta): void;
+  /** Somebody watches: worth a stream where the answer would else come whole. */
+  readonly watched?: boolean;
   /** Awaited when the provider has named a call that can be fetched later, only where `Model.reattaches`. What it throws passes through `ask`. */
   onAccepted?(ref: string): Promise<void>;
   /** A ref that was accepted earlier: the call is fetched, not sent again. A provider that no longer knows it: a retryable failure that doesn't go on. */

@@ -40,7 +40,8 @@ export interface Lease {
 export type Wait = "wave" | "timer" | "retry" | "cut" | "claim" | "approval" | "input";
 
 export type Acquired =
-  | { readonly type: "acquired"; readonly lease: Lease }
+  /** `watched`: somebody sees the run's answers come (ports/live.ts). */
+  | { readonly type: "acquired"; readonly lease: Lease; readonly watched: boolean }
   | { readonly type: "leased" }
   | { readonly type: "ended" }
   /** A newer generation wrote it (I7). */
@@ -128,6 +129,13 @@ export type Delivered =
   | { readonly type: "ended" }
   | { readonly type: "missing" };
 
+export interface Renewed {
+  readonly held: boolean;
+  readonly inboxSeq: number;
+  readonly now: number;
+  readonly watched: boolean;
+}
+
 /** Streams: one writer each, fed by appends of its own and facts of others. */
 export interface StreamStore {
   /** Takes the lease of a stream that nobody holds. The same `owner` asking again gets the same epoch (a lost acknowledgement). */
@@ -147,12 +155,9 @@ export interface StreamStore {
   /**
    * Renews leases, in one statement per agent; returns for each whether it is still held, and how far its inbox reaches. A lease of which nothing could be
    * learned (its row is locked, its agent's statement failed) counts as held with an inbox of 0: its next append tells. One locked row, or one broken
-   * schema, must not cost a worker its other leases.
+   * schema, must not cost a worker its other leases. `watched` as of an acquisition.
    */
-  renew(
-    leases: readonly Lease[],
-    leaseMs: number,
-  ): Promise<readonly { readonly held: boolean; readonly inboxSeq: number; readonly now: number }[]>;
+  renew(leases: readonly Lease[], leaseMs: number): Promise<readonly Renewed[]>;
   /** The raw log after `after`, in order; at most `limit` events of it if given. Blobs are resolved. */
   read(stream: StreamRef, after: number, limit?: number): Promise<RawEvent[]>;
   readInbox(stream: StreamRef, after: number): Promise<InboxItem[]>;

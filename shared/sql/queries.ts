@@ -20,6 +20,7 @@ WITH held AS MATERIALIZED (
   WHERE $2::text = 'run' AND r.run_id = $1::uuid AND r.phase = 'created' AND t.lease_epoch = 1
 )
 SELECT h.status, h.generation, t.head_seq, t.inbox_seq, t.lease_epoch AS epoch, t.attempts, t.solo_attempts, t.wait,
+       EXISTS (SELECT FROM toren_control.run_watchers o WHERE o.run_id = $1::uuid AND o.until > clock_timestamp()) AS watched,
        floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now
 FROM held h LEFT JOIN taken t ON true
 `,
@@ -575,8 +576,9 @@ INSERT INTO toren_control.audit (by_name, key_id, action, agent, run_id, subject
   "note-pass": `
 UPDATE toren_control.pulse SET passed_at = clock_timestamp()
 `,
-  "notify-hints": `
-SELECT pg_notify($1::text, w.payload) FROM (SELECT set_config('synchronous_commit', 'off', true)) relaxed, unnest($2::text[]) AS w(payload)
+  notify: `
+SELECT pg_notify(n.channel, n.payload)
+FROM (SELECT set_config('synchronous_commit', 'off', true)) relaxed, unnest($1::text[], $2::text[]) AS n(channel, payload)
 `,
   "pass-gates": `
 WITH want AS MATERIALIZED (
@@ -945,7 +947,8 @@ WITH want AS MATERIALIZED (
   FROM locked l WHERE s.run_id = l.run_id AND s.stream_id = l.stream_id
   RETURNING l.ord, s.inbox_seq
 )
-SELECT w.ord, r.inbox_seq, EXISTS (SELECT FROM mine m WHERE m.ord = w.ord) AS mine, floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now
+SELECT w.ord, r.inbox_seq, EXISTS (SELECT FROM mine m WHERE m.ord = w.ord) AS mine,
+       EXISTS (SELECT FROM toren_control.run_watchers o WHERE o.run_id = w.run_id AND o.until > clock_timestamp()) AS watched, floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now
 FROM want w LEFT JOIN renewed r ON r.ord = w.ord
 `,
   reopen: `
@@ -1051,6 +1054,25 @@ WHERE next_at < clock_timestamp() - $2::int * interval '1 ms' RETURNING beat
   "sum-paid": `
 SELECT coalesce(sum(paid_nano), 0)::float8 AS nano, coalesce(bool_or(simulated), false) AS simulated
 FROM :agent.streams WHERE paid_day = (clock_timestamp() AT TIME ZONE 'UTC')::date
+`,
+  "unwatch-run": `
+DELETE FROM toren_control.run_watchers w
+USING (SELECT set_config('synchronous_commit', 'off', true)) relaxed
+WHERE w.run_id = $1::uuid AND w.watcher = $2::uuid
+`,
+  "watch-run": `
+WITH gone AS (
+  DELETE FROM toren_control.run_watchers w WHERE (w.run_id, w.watcher) IN (
+    SELECT o.run_id, o.watcher FROM toren_control.run_watchers o
+    WHERE o.until < clock_timestamp() AND o.watcher <> $2::uuid LIMIT 100 FOR UPDATE SKIP LOCKED)
+), watching AS (
+  INSERT INTO toren_control.run_watchers AS w (run_id, watcher, until)
+  VALUES ($1::uuid, $2::uuid, clock_timestamp() + $3::int * interval '1 ms')
+  ON CONFLICT (run_id, watcher) DO UPDATE SET until = excluded.until
+  RETURNING w.run_id
+)
+SELECT pg_notify($4::text, run_id || CASE WHEN $5::bool THEN ' new' ELSE '' END)
+FROM watching, (SELECT set_config('synchronous_commit', 'off', true)) relaxed
 `,
   "write-blobs": `
 INSERT INTO :agent.blobs (run_id, hash, bytes, content) SELECT * FROM unnest($1::uuid[], $2::text[], $3::int[], $4::jsonb[]) ON CONFLICT DO NOTHING
@@ -1193,6 +1215,14 @@ CREATE TABLE toren_control.audit (
   subject text
 );
 CREATE INDEX audit_of_run ON toren_control.audit (run_id, id) WHERE run_id IS NOT NULL;
+`,
+    "0008_run_watchers": `
+CREATE TABLE toren_control.run_watchers (
+  run_id uuid NOT NULL,
+  watcher uuid NOT NULL,
+  until timestamptz NOT NULL,
+  PRIMARY KEY (run_id, watcher)
+);
 `,
   },
   agent: {

@@ -207,8 +207,9 @@ describe("renewing with the lease keeper's beat", () => {
     onInbox: () => {},
     onLost: () => {},
   });
-  const renew: StreamStore["renew"] = async (leases) => leases.map(() => ({ held: true, inboxSeq: 0, now: clock }));
-  const keeperOver = (own: Flow) => createLeaseKeeper({ renew } as StreamStore, LEASE_MS, deps.log, own.renew);
+  const renew: StreamStore["renew"] = async (leases) =>
+    leases.map(() => ({ held: true, inboxSeq: 0, now: clock, watched: false }));
+  const keeperOver = (own: Flow) => createLeaseKeeper({ renew } as StreamStore, LEASE_MS, deps.log, own);
 
   test("places of streams that are written here; none held: no statement", async () => {
     const keeper = keeperOver(flow);

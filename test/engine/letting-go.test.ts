@@ -113,7 +113,7 @@ describe("a worker lets go", () => {
     const renew: StreamStore["renew"] = async (leases) => {
       beats++;
       await new Promise((r) => setTimeout(r, 20));
-      return leases.map(() => ({ held: true, inboxSeq: 0, now: 0 }));
+      return leases.map(() => ({ held: true, inboxSeq: 0, now: 0, watched: false }));
     };
     const keeper = createLeaseKeeper({ renew } as StreamStore, 300, silentLog);
     const holder = { lease: {} as never, onInbox: () => {}, onLost: () => {} };

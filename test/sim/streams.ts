@@ -13,6 +13,7 @@ import type {
   Lease,
   Plan,
   Planned,
+  Renewed,
   StreamRef,
   StreamStore,
 } from "../../shared/ports/store.ts";
@@ -85,7 +86,7 @@ async function acquire(tx: Transaction, stream: StreamRef, as: As, clockOffMs: n
   const { leaseEpoch: epoch, headSeq: head, inboxSeq, attempts, soloAttempts, wait } = next;
   const { owner, leaseMs } = as;
   const lease = { stream, owner, epoch, head, inboxSeq, attempts, soloAttempts, wait, now: tx.clock(), leaseMs };
-  return { type: "acquired", lease };
+  return { type: "acquired", lease, watched: false };
 }
 
 async function renew(
@@ -93,7 +94,7 @@ async function renew(
   leases: readonly Lease[],
   leaseMs: number,
   clockOffMs: number,
-): Promise<{ held: boolean; inboxSeq: number; now: number }[]> {
+): Promise<Renewed[]> {
   const rowOf = ({ stream: { runId, streamId }, epoch, owner }: Lease) => {
     const row = tx.db.stream(runId, streamId);
     return row?.leaseEpoch === epoch && row.leaseOwner === owner ? row : undefined;
@@ -103,9 +104,9 @@ async function renew(
   return leases.map((lease) => {
     const row = rowOf(lease);
     const locked = keys.includes(streamKey(lease.stream.runId, lease.stream.streamId));
-    if (row === undefined || !locked) return { held: false, inboxSeq: 0, now: tx.clock() };
+    if (row === undefined || !locked) return { held: false, inboxSeq: 0, now: tx.clock(), watched: false };
     tx.update({ ...row, leaseUntil: tx.clock() + leaseMs + (tx.db.plants.workerClock ? clockOffMs : 0) });
-    return { held: true, inboxSeq: row.inboxSeq, now: tx.clock() };
+    return { held: true, inboxSeq: row.inboxSeq, now: tx.clock(), watched: false };
   });
 }
 

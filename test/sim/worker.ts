@@ -1,4 +1,5 @@
 // One worker process: the engine over its own connection, its own leases, and code of some edition. It dies when the world says so.
+import { NOBODY_WATCHES } from "../../shared/adapters/live/none.ts";
 import { factsOf } from "../../shared/adapters/model/table.ts";
 import { createPostgresTimers } from "../../shared/adapters/timers/postgres.ts";
 import { LEASE_MS } from "../../shared/core/limits.ts";
@@ -72,6 +73,7 @@ export function createWorker(world: Surroundings, owner: string, edition: number
       remove: async () => unused(),
     },
     log,
+    live: NOBODY_WATCHES,
     flow,
     keeper: beating(scheduler, owner, store.streams, flow, log),
     leaseMs: LEASE_MS,
@@ -119,7 +121,9 @@ function beating(
     ...streams,
     renew: (leases: Parameters<StreamStore["renew"]>[0]) => streams.renew(leases, LEASE_MS),
   };
-  const keeper = createLeaseKeeper(renewing, NEVER_MS, log, (held) => flow.renew(held, LEASE_MS));
+  const keeper = createLeaseKeeper(renewing, NEVER_MS, log, {
+    renew: (held) => flow.renew(held, LEASE_MS),
+  });
   let beats = false;
   const beat = async (): Promise<void> => {
     beats = true;

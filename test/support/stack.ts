@@ -11,6 +11,7 @@ import { guard } from "../../shared/engine/guard.ts";
 import { startRun } from "../../shared/engine/start-run.ts";
 import type { Agents } from "../../shared/ports/agents.ts";
 import type { Database } from "../../shared/ports/database.ts";
+import type { LiveOut } from "../../shared/ports/live.ts";
 import type { Model } from "../../shared/ports/model.ts";
 import type { RunRow, Store } from "../../shared/ports/store.ts";
 import { SCRIPT } from "./agents.ts";
@@ -23,6 +24,8 @@ export interface StackOptions {
   readonly model: Model;
   readonly fate?: Fate;
   readonly leaseMs?: number;
+  /** Default: nobody can watch. */
+  readonly live?: LiveOut;
   /** How long a step may still take; default: for ever. */
   readonly remainingMs?: () => number;
 }
@@ -42,7 +45,7 @@ export interface Stack {
 }
 
 export function createStack(options: StackOptions): Stack {
-  const { database, agents, model, fate: hand, leaseMs, remainingMs } = options;
+  const { database, agents, model, fate: hand, leaseMs, live, remainingMs } = options;
   const appended: string[] = [];
   const worker = createWorker({
     database,
@@ -50,6 +53,7 @@ export function createStack(options: StackOptions): Stack {
     models: { [SCRIPT]: model },
     fate: hand,
     leaseMs,
+    live,
     remainingMs,
     around: (store) => counting(store, appended),
   });

@@ -25,7 +25,7 @@ export function withoutSecrets(url: string): string {
 
 /** The pools over a database that answers; closing twice is closing once. @throws TorenError `database.unsafe` */
 export async function openChecked(url: string, options: PoolSizes): Promise<Database> {
-  const { appends, pool } = openPools(url, options);
+  const { appends, pool, session } = openPools(url, options);
   const close = once(async () => {
     await untilClosed([appends.end(), pool.end()]);
   });
@@ -35,7 +35,7 @@ export async function openChecked(url: string, options: PoolSizes): Promise<Data
     await close();
     throw e;
   }
-  return { appends, pool, url, close };
+  return { appends, pool, session, url, close };
 }
 
 /** Resolves when the database lets us in. @throws TorenError `database.unavailable` with what to do. */

@@ -10,6 +10,7 @@ import {
   POOL_STATEMENT_TIMEOUT_MS,
   STATEMENT_TIMEOUT_MS,
 } from "../../core/limits.ts";
+import type { Database } from "../../ports/database.ts";
 import { isConnectionLost } from "./failures.ts";
 
 export interface PoolSizes {
@@ -45,7 +46,7 @@ function withOptions(own: string, settings: string): { options?: string } {
 }
 
 /** @throws nothing: connections are made when first used. */
-export function openPools(place: Place, sizes: PoolSizes = {}): { appends: Pool; pool: Pool } {
+export function openPools(place: Place, sizes: PoolSizes = {}): Pick<Database, "appends" | "pool" | "session"> {
   const common = { idleTimeoutMillis: CONNECTION_IDLE_MS, allowExitOnIdle: true };
   const appends = keepConnections({
     ...connectionConfig(place, APPEND_PLANS),
@@ -62,7 +63,15 @@ export function openPools(place: Place, sizes: PoolSizes = {}): { appends: Pool;
     statement_timeout: POOL_STATEMENT_TIMEOUT_MS,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
   });
-  return { appends, pool };
+  return { appends, pool, session: () => openSession(place) };
+}
+
+async function openSession(place: Place): Promise<Client> {
+  const client = new pg.Client({ ...connectionConfig(place), application_name: "toren listener" });
+  client.on("error", () => {});
+  await client.connect();
+  keepsProcess(client, false);
+  return client;
 }
 
 /**

@@ -43,13 +43,14 @@ export function openRds(options: RdsOptions): Database {
     options: `-c idle_session_timeout=${IDLE_SESSION_TIMEOUT_MS}`,
     ssl: { rejectUnauthorized: true, secureContext: secureContext(ca), servername: host },
   };
-  const { appends, pool } = openPools(place, {
+  const { appends, pool, session } = openPools(place, {
     appends: options.appends ?? FUNCTION_APPEND_CONNECTIONS,
     pool: options.pool ?? FUNCTION_POOL_CONNECTIONS,
   });
   return {
     appends,
     pool,
+    session,
     url: `postgres://${encodeURIComponent(user)}@${host}:${port}/${name}?sslmode=verify-full`,
     close: once(() => untilClosed([appends.end(), pool.end()])),
   };

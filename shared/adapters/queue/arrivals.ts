@@ -1,13 +1,12 @@
 // Tells that messages may have come: at once to this process, by NOTIFY to others. Best effort: whoever waits also asks now and then.
 import { randomUUID } from "node:crypto";
-import pg, { type Client } from "pg";
-import { messageOf } from "../../core/errors.ts";
-import { LISTEN_RETRY_MS, NOTIFY_GATHER_MS } from "../../core/limits.ts";
+import { NOTIFY_GATHER_MS } from "../../core/limits.ts";
 import type { Database } from "../../ports/database.ts";
 import type { Log } from "../../ports/log.ts";
 import { QUEUE_NAMES, type QueueName } from "../../ports/queue.ts";
 import { QUERIES } from "../../sql/queries.ts";
-import { connectionConfig, keepsProcess, untilClosed } from "../database/pools.ts";
+import { createNotices, type Notices } from "../database/notices.ts";
+import { untilClosed } from "../database/pools.ts";
 
 const CHANNEL = "toren_hints";
 
@@ -19,7 +18,8 @@ export interface Arrivals {
   close(): Promise<void>;
 }
 
-export function createArrivals(database: Database, log: Log): Arrivals {
+/** `notices`: the process' connection that listens, where it has one; else one of its own. */
+export function createArrivals(database: Database, log: Log, notices?: Notices): Arrivals {
   const origin = randomUUID();
   const wakers = new Set<(queue: QueueName) => void>();
   const timers = new Set<NodeJS.Timeout>();
@@ -27,7 +27,8 @@ export function createArrivals(database: Database, log: Log): Arrivals {
     for (const waker of wakers) waker(queue);
   };
   const notifier = createNotifier(database, origin);
-  let listener: { close(): Promise<void> } | null = null;
+  const own = notices === undefined ? createNotices(database, log) : null;
+  let stop: (() => void) | undefined;
   const heard = (payload: string): void => {
     const [queue, from] = payload.split(" ");
     const known = QUEUE_NAMES.find((name) => name === queue);
@@ -48,13 +49,14 @@ export function createArrivals(database: Database, log: Log): Arrivals {
     },
     subscribe: (waker) => {
       wakers.add(waker);
-      listener ??= listen(database.url, heard, () => QUEUE_NAMES.forEach(wake), log);
+      stop ??= (notices ?? own)?.on(CHANNEL, heard, () => QUEUE_NAMES.forEach(wake));
       return () => wakers.delete(waker);
     },
     close: async () => {
       for (const timer of timers) clearTimeout(timer);
       wakers.clear();
-      await untilClosed([notifier.close(), listener?.close() ?? Promise.resolve()]);
+      stop?.();
+      await untilClosed([notifier.close(), own?.close() ?? Promise.resolve()]);
     },
   };
 }
@@ -71,7 +73,7 @@ function createNotifier(
     const payloads = [...due].map((queue) => `${queue} ${origin}`);
     due.clear();
     try {
-      await database.pool.query(QUERIES["notify-hints"], [CHANNEL, payloads]);
+      await database.pool.query(QUERIES.notify, [payloads.map(() => CHANNEL), payloads]);
     } catch {
       // The others find the messages at their next look.
     }
@@ -85,53 +87,6 @@ function createNotifier(
     },
     close: async () => {
       while (sending !== null) await sending;
-    },
-  };
-}
-
-/** A connection of its own that listens for as long as it takes; `again` is called whenever notifications may have been missed. */
-function listen(
-  url: string,
-  heard: (payload: string) => void,
-  again: () => void,
-  log: Log,
-): { close(): Promise<void> } {
-  let client: Client | null = null;
-  let closed = false;
-  let timer: NodeJS.Timeout | undefined;
-  let away = false;
-  const connect = async (): Promise<void> => {
-    if (closed) return;
-    const fresh = new pg.Client({ ...connectionConfig(url), application_name: "toren listener" });
-    client = fresh;
-    fresh.on("error", () => {});
-    fresh.on("notification", (n) => heard(n.payload ?? ""));
-    try {
-      await fresh.connect();
-      await fresh.query(`LISTEN ${CHANNEL}`);
-      keepsProcess(fresh, false);
-      fresh.once("end", retry);
-      away = false;
-      again();
-    } catch (e) {
-      if (!away && !closed) log.warn("not listening for messages, asking instead", { error: messageOf(e) });
-      away = true;
-      await fresh.end().catch(() => {});
-      retry();
-    }
-  };
-  const retry = (): void => {
-    if (closed) return;
-    timer = setTimeout(connect, LISTEN_RETRY_MS);
-    timer.unref();
-  };
-  const first = connect();
-  return {
-    close: async () => {
-      closed = true;
-      clearTimeout(timer);
-      await first;
-      await client?.end().catch(() => {});
     },
   };
 }

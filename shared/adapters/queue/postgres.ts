@@ -6,6 +6,7 @@ import type { Log } from "../../ports/log.ts";
 import { type Outgoing, QUEUE_NAMES, type Queue, type QueueName, type Received } from "../../ports/queue.ts";
 import { QUERIES, type Verb } from "../../sql/queries.ts";
 import { repeatedOnce } from "../database/failures.ts";
+import type { Notices } from "../database/notices.ts";
 import { type Arrivals, createArrivals } from "./arrivals.ts";
 
 export interface PostgresQueue extends Queue {
@@ -22,8 +23,15 @@ interface Row {
   readonly dead: boolean;
 }
 
-export function createPostgresQueue({ database, log }: { database: Database; log: Log }): PostgresQueue {
-  const arrivals = createArrivals(database, log);
+export interface PostgresQueueOptions {
+  readonly database: Database;
+  readonly log: Log;
+  /** Left out: it has a listening connection of its own. */
+  readonly notices?: Notices;
+}
+
+export function createPostgresQueue({ database, log, notices }: PostgresQueueOptions): PostgresQueue {
+  const arrivals = createArrivals(database, log, notices);
   // Not prepared: a plan made while the queue was empty, as it mostly is, would stay when it is long.
   const ask = async <R>(verb: Verb, values: unknown[]): Promise<R[]> => {
     const result = await repeatedOnce(() => database.pool.query(QUERIES[verb], values));

@@ -3,7 +3,7 @@ import type { Fact, InboxItem, RawEvent } from "../../core/events.ts";
 import { fromStored, type Json } from "../../core/json.ts";
 import { READ_PAGE_ROWS } from "../../core/limits.ts";
 import type { Database } from "../../ports/database.ts";
-import type { Acquired, Append, Lease, StreamRef, StreamStore, Wait } from "../../ports/store.ts";
+import type { Acquired, Append, Lease, Renewed, StreamRef, StreamStore, Wait } from "../../ports/store.ts";
 import { createAppender } from "./append-batch.ts";
 import { restoreAll, writeBlobs } from "./blobs.ts";
 import { type Committer, createCommitter, type Item } from "./committer.ts";
@@ -50,6 +50,7 @@ interface AcquireRow {
   readonly attempts: number;
   readonly solo_attempts: number;
   readonly wait: Wait | null;
+  readonly watched: boolean;
   readonly now: number;
 }
 
@@ -62,7 +63,8 @@ function acquired(
   if (row.epoch !== null) {
     const { epoch, wait, now, attempts } = row;
     const reach = { head: row.head_seq, inboxSeq: row.inbox_seq, attempts, soloAttempts: row.solo_attempts };
-    return { type: "acquired", lease: { stream, owner: as.owner, epoch, ...reach, wait, now, leaseMs: as.leaseMs } };
+    const lease: Lease = { stream, owner: as.owner, epoch, ...reach, wait, now, leaseMs: as.leaseMs };
+    return { type: "acquired", lease, watched: row.watched };
   }
   if (row.status === "ended") return { type: "ended" };
   if (row.generation > as.generation) return { type: "newer", generation: row.generation };
@@ -89,15 +91,13 @@ function prepared(append: Append): { item: Omit<Item, "resolve" | "reject">; blo
   return { item, blobs: parts.flatMap((part) => part.blobs) };
 }
 
-type Renewed = Awaited<ReturnType<StreamStore["renew"]>>[number];
-
 async function renew(statements: Statements, leases: readonly Lease[], leaseMs: number): Promise<Renewed[]> {
   const agents = [...Map.groupBy(leases, (lease) => lease.stream.agent)];
   const settled = await Promise.allSettled(agents.map(([agent, some]) => renewOf(statements, agent, some, leaseMs)));
   const failure = settled.find((s) => s.status === "rejected");
   if (failure !== undefined && settled.every((s) => s.status === "rejected")) throw failure.reason;
   const answers = new Map(settled.flatMap((s) => (s.status === "fulfilled" ? s.value : [])));
-  return leases.map((lease) => answers.get(lease) ?? { held: true, inboxSeq: 0, now: lease.now });
+  return leases.map((lease) => answers.get(lease) ?? { held: true, inboxSeq: 0, now: lease.now, watched: false });
 }
 
 async function renewOf(
@@ -114,15 +114,19 @@ async function renewOf(
     leases.map((l) => l.owner),
     leaseMs,
   ];
-  const rows = await statements.change<{ ord: number; inbox_seq: number | null; mine: boolean; now: number }>(
-    "renew",
-    agent,
-    values,
-  );
-  return rows.flatMap((row): [Lease, Renewed][] => {
-    const lease = leases[row.ord];
-    return lease === undefined ? [] : [[lease, { held: row.mine, inboxSeq: row.inbox_seq ?? 0, now: row.now }]];
+  const rows = await statements.change<RenewRow>("renew", agent, values);
+  return rows.flatMap(({ ord, mine, inbox_seq, now, watched }): [Lease, Renewed][] => {
+    const lease = leases[ord];
+    return lease === undefined ? [] : [[lease, { held: mine, inboxSeq: inbox_seq ?? 0, now, watched }]];
   });
+}
+
+interface RenewRow {
+  readonly ord: number;
+  readonly inbox_seq: number | null;
+  readonly mine: boolean;
+  readonly watched: boolean;
+  readonly now: number;
 }
 
 async function readEvents(

@@ -24,7 +24,7 @@ export function apply(state: TaskState, event: TaskEvent, seq: number): void {
     case "LlmCallAccepted":
     case "LlmCallCompleted":
     case "LlmCallFailed":
-      applyCall(state, event);
+      applyCall(state, event, seq);
       return;
     case "ToolCallStarted": {
       const key = callKey(event.tool, event.args);
@@ -88,7 +88,7 @@ type CallEvent = TaskEvent & {
   readonly type: "LlmCallStarted" | "LlmCallAccepted" | "LlmCallCompleted" | "LlmCallFailed";
 };
 
-function applyCall(state: TaskState, event: CallEvent): void {
+function applyCall(state: TaskState, event: CallEvent, seq: number): void {
   if (event.type === "LlmCallAccepted") {
     state.accepted = event.ref;
     return;
@@ -99,7 +99,7 @@ function applyCall(state: TaskState, event: CallEvent): void {
     state.asking = null;
   }
   if (event.type === "LlmCallStarted") {
-    state.asking = { purpose: event.purpose, digest: event.requestDigest }; // it may be under way: the phase stays `ask`
+    state.asking = { purpose: event.purpose, digest: event.requestDigest, seq }; // it may be under way: the phase stays `ask`
   } else if (event.type === "LlmCallFailed") {
     state.failures++;
     state.retryAt = event.retryAt ?? null;

@@ -37,7 +37,7 @@ export interface TaskState {
   /** Acquisitions that went live. */
   attempts: number;
   /** The question that the next answer belongs to. */
-  asking: { readonly purpose: "step" | "summary"; readonly digest: string } | null;
+  asking: { readonly purpose: "step" | "summary"; readonly digest: string; readonly seq: number } | null;
   /** Under which name the provider has accepted it; null: it hasn't, or can't. */
   accepted: string | null;
   /** Answers about the conversation itself, by what was asked; cut ones too: the same question isn't paid twice (I5). */

@@ -35,6 +35,12 @@ export const json = (schema: Schema, description: string): Schema => ({
   content: { "application/json": { schema } },
 });
 
+/** The same route answers as server-sent events too. */
+export const withStream = ({ content, ...rest }: Schema): Schema => ({
+  ...rest,
+  content: { ...(content as Schema), "text/event-stream": { schema: text } },
+});
+
 const PROBLEMS: Schema = Object.fromEntries(
   [...new Set(Object.values(STATUS)), 500].sort().map((status) => [
     String(status),
@@ -77,3 +83,10 @@ export const idempotencyKey = (description: string): Schema => ({
   description,
 });
 export const told: Schema = object({ runId: text });
+
+export const lastEventId: Schema = {
+  name: "Last-Event-ID",
+  in: "header",
+  schema: text,
+  description: "Of a stream: the last `id` that was read. It goes before `after`.",
+};

@@ -6,6 +6,7 @@ import {
   idempotencyKey,
   inPath,
   json,
+  lastEventId,
   list,
   nullable,
   object,
@@ -16,6 +17,7 @@ import {
   takes,
   text,
   told,
+  withStream,
 } from "./parts.ts";
 
 const started = object({ runId: text, agent: text });
@@ -46,9 +48,10 @@ export const runPaths = {
   },
   "/runs/{runId}/events": {
     get: {
-      summary: "The run's event log, a page at a time; waits for what comes next if asked to.",
-      parameters: [runId, ...query(eventsQuery)],
-      responses: responses({ "200": json(ref("EventsPage"), "A page.") }),
+      summary:
+        "The run's event log, a page at a time; waits for what comes next if asked to. With `Accept: text/event-stream` as it grows, with what models say right now.",
+      parameters: [runId, ...query(eventsQuery), lastEventId],
+      responses: responses({ "200": withStream(json(ref("EventsPage"), "A page, or a stream of events.")) }),
     },
   },
   "/runs/{runId}/outline": {

@@ -2,7 +2,7 @@
 -- A stream of a newer generation is not taken (I7). Time is clock_timestamp(): now() is frozen while the statement waits for the row (I8).
 -- Locks: the one stream row, then the runs row (only when the run's own stream is taken for the first time: its phase leaves 'created').
 -- $1 run  $2 stream  $3 owner uuid  $4 lease ms int  $5 generation int  $6 solo bool
--- Returns one row, or none: no such stream. `epoch` is null where it wasn't taken; status and generation say why.
+-- Returns one row, or none: no such stream. `epoch` is null where it wasn't taken; status and generation say why. `watched`: somebody watches the run.
 WITH held AS MATERIALIZED (
   SELECT s.status, s.generation FROM :agent.streams s WHERE s.run_id = $1::uuid AND s.stream_id = $2::text FOR UPDATE
 ), taken AS (
@@ -22,5 +22,6 @@ WITH held AS MATERIALIZED (
   WHERE $2::text = 'run' AND r.run_id = $1::uuid AND r.phase = 'created' AND t.lease_epoch = 1
 )
 SELECT h.status, h.generation, t.head_seq, t.inbox_seq, t.lease_epoch AS epoch, t.attempts, t.solo_attempts, t.wait,
+       EXISTS (SELECT FROM toren_control.run_watchers o WHERE o.run_id = $1::uuid AND o.until > clock_timestamp()) AS watched,
        floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now
 FROM held h LEFT JOIN taken t ON true

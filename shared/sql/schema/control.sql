@@ -114,6 +114,14 @@ CREATE TABLE toren_control.pulse (
   passed_at timestamptz                             -- the end of the guardian's last pass: for people and alarms
 );
 
+-- Who watches a run, until when unless it is said again: pieces of answers go out to them while they are made (NOTIFY). Nothing here is the truth about a run.
+CREATE TABLE toren_control.run_watchers (
+  run_id uuid NOT NULL,
+  watcher uuid NOT NULL,
+  until timestamptz NOT NULL,
+  PRIMARY KEY (run_id, watcher)
+);
+
 -- Who may use the API. A key is 190 random bits, so a plain sha-256 keeps it; the key itself is stored nowhere here.
 CREATE TABLE toren_control.api_keys (
   key_hash text PRIMARY KEY,

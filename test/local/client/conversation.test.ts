@@ -16,7 +16,7 @@ async function shownOf(shown: number, run: RunJson, pages: Api["turns"]): Promis
   const seen: string[] = [];
   const quiet = { work: () => {}, rest: () => {}, say: () => {}, prompt: "" };
   const screen = { ...quiet, turn: ({ text }: TurnJson) => void seen.push(text) } as unknown as ChatScreen;
-  const follower = { api: { turns: pages } as Api, until: async () => run };
+  const follower = { api: { turns: pages } as Api, after: "", until: async () => run };
   const interrupted = new AbortController().signal;
   await converse({ runId: "r", lines: {} as never, screen, user: "ann", interrupted, shown, follower: () => follower });
   return seen;

@@ -25,7 +25,7 @@ export function createOpenAiChat(settings: OpenAiSettings, client: OpenAI = crea
       const limits = mediaLimits(settings.model, !settings.baseURL);
       const read = await readFiles(request.messages, limits, signal, context);
       if (!read.ok) return read;
-      const question = { settings, request, messages: read.messages, watched: context.onDelta !== undefined };
+      const question = { settings, request, messages: read.messages, watched: context.watched === true };
       return await askLegally(
         learned.for(request),
         (leftOut) => chatDraft(question, slow, leftOut),

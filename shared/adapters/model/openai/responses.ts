@@ -27,7 +27,7 @@ export function createOpenAiResponses(settings: OpenAiSettings, client = createC
         return await fetchAccepted({ client, settings, signal }, context.reattach, "begunElsewhere");
       const read = await readFiles(request.messages, mediaLimits(settings.model, true), signal, context);
       if (!read.ok) return read;
-      const question = { settings, request, messages: read.messages, watched: context.onDelta !== undefined };
+      const question = { settings, request, messages: read.messages, watched: context.watched === true };
       return await askLegally(
         learned.for(request),
         (leftOut) => responsesDraft(question, leftOut),

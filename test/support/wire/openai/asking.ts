@@ -118,7 +118,7 @@ export async function asking(options: AskingOptions = {}): Promise<Asking> {
 }
 
 /** Pass as `onDelta`: what is shown stands in `deltas`. */
-export const WATCHED = { onDelta: (): void => {} };
+export const WATCHED = { onDelta: (): void => {}, watched: true };
 
 /** The kinds of an input's items, with what matters of each. */
 export const kinds = (call: Call): string[] => call.body.input.map((item: InputItem) => kind(item));
