@@ -12,6 +12,7 @@ export function runSuite(get: () => Bench): void {
         agent: b.agent,
         runId,
         process: "other",
+        retries: 0,
         mode: "task",
         status: "created",
         input: { a: [1] },
