@@ -18,6 +18,7 @@ const RUNS: Readonly<Record<RunStatus, Look>> = {
   waitingCut: { word: "Needs a decision", icon: "scissors", tone: "wait" },
   waitingApproval: { word: "Needs approval", icon: "hand", tone: "wait" },
   awaitingInput: { word: "Waits for its user", icon: "chat", tone: "wait" },
+  waitingSignal: { word: "Waits for a signal", icon: "clock", tone: "wait" },
   waitingTimer: { word: "Waits for a time", icon: "clock", tone: "none" },
   waitingRetry: { word: "Tries again later", icon: "retry", tone: "wait" },
   completed: { word: "Completed", icon: "check", tone: "done" },
@@ -39,6 +40,7 @@ const WAITS: Readonly<Record<string, Look>> = {
   claim: { word: "Not in the new plan", icon: "dot", tone: "none" },
   approval: RUNS.waitingApproval,
   input: RUNS.awaitingInput,
+  signal: RUNS.waitingSignal,
 };
 
 export function lookOfTask(task: Pick<TaskJson, "status" | "outcome" | "wait">): Look {

@@ -2,6 +2,8 @@
 // under a key: the first wins, and whoever comes second is told who was first, and when (c18).
 import type { ErrorInfo } from "../core/errors.ts";
 import type { Fact } from "../core/events.ts";
+import { type Json, jsonBytes } from "../core/json.ts";
+import { PAYLOAD_MAX_BYTES } from "../core/limits.ts";
 import { streamIdOf } from "../core/stream-id.ts";
 import type { PendingApproval, StreamRef } from "../ports/store.ts";
 import { cutKey, type Instead } from "./cut-request.ts";
@@ -117,8 +119,43 @@ export async function sendMessage(deps: SpeakDeps, message: Message): Promise<Sp
     return refused("request.invalid", "The message is empty: say something, or close the session.");
   const stream = { agent, runId, streamId: streamIdOf("w0t0") };
   const key = `message:${message.idempotencyKey ?? deps.uuid()}`;
-  const told = await tell(deps, stream, key, { kind: "message", text, close, steer });
+  return await tellOnce(deps, stream, key, { kind: "message", text, close, steer });
+}
+
+/** Under a key of its sender's own: whoever repeats it is told what the first one was told. */
+async function tellOnce(deps: SpeakDeps, stream: StreamRef, key: string, fact: Fact): Promise<Spoken> {
+  const told = await tell(deps, stream, key, fact);
   return told.type === "refused" && told.error.code === "decision.taken" ? { type: "told" } : told;
+}
+
+export interface SignalToRun {
+  readonly agent: string;
+  readonly runId: string;
+  readonly signal: string;
+  readonly value: Json;
+  /** The same key again: the signal is sent once. */
+  readonly idempotencyKey?: string;
+}
+
+/** Kept until its workflow waits for it, if it ever does. */
+export async function sendSignal(deps: SpeakDeps, sent: SignalToRun): Promise<Spoken> {
+  const { agent, runId, signal, value } = sent;
+  const row = await deps.store.runs.get(agent, runId);
+  if (row === null) return unknownRun(runId);
+  if (row.mode === "session")
+    return refused(
+      "run.is_a_session",
+      `Run ${runId} is a session: it waits for messages, not for signals. \`toren jobs send\` says something.`,
+    );
+  if (row.endedAt !== null) return endedRun(runId, row.endedAt);
+  const bytes = jsonBytes(value);
+  if (bytes > PAYLOAD_MAX_BYTES)
+    return refused("payload.too_large", `The signal's value of ${bytes} bytes is over ${PAYLOAD_MAX_BYTES} bytes.`);
+  return await tellOnce(deps, { agent, runId, streamId: "run" }, `signal:${sent.idempotencyKey ?? deps.uuid()}`, {
+    kind: "signal",
+    signal,
+    value,
+  });
 }
 
 /** For every stream of the run that waits for a decision about a cut. */
