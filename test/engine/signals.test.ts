@@ -62,10 +62,13 @@ describe("a workflow that waits for a signal", () => {
       return [go, await ctx.waitFor("early"), await ctx.waitFor("early", { timeoutMs: 0 })];
     });
     const { runId } = await started(stack);
-    for (let i = 0; i < 2; i++) expect(await send(stack, runId, "early", i, "once")).toEqual({ type: "told" });
+    for (let i = 0; i < 2; i++) expect(await send(stack, runId, "early", 0, "once")).toEqual({ type: "told" });
+    expect(await send(stack, runId, "early", 1, "once")).toMatchObject({ error: { code: "idempotency.conflict" } });
     expect((await stack.drive({ agent: AGENT, runId }))?.status).toBe("waitingSignal");
     await send(stack, runId, "go", null);
     expect(await stack.drive({ agent: AGENT, runId })).toMatchObject({ output: [null, 0, null] });
+    expect(await send(stack, runId, "early", 0, "once")).toEqual({ type: "told" }); // heard while it lived
+    expect(await send(stack, runId, "early", 0, "new")).toMatchObject({ error: { code: "run.ended" } });
   });
 
   test("I8: is over when its time has passed, and then nothing is left of it", async () => {

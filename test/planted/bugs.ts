@@ -498,12 +498,23 @@ export const BUGS: readonly Bug[] = [
     killedBy: { file: "test/core/task/compaction.test.ts", test: "an input over the window is summarised in parts" },
   },
   {
+    name: "an answer that the provider makes already has to fit the cap once more",
+    edits: [
+      {
+        file: "shared/core/task/loop.ts",
+        find: "  if (acceptedAs(state, ask.digest) !== null) return",
+        replace: "  if (acceptedAs(state, ask.digest) === ask.digest) return",
+      },
+    ],
+    killedBy: { file: "test/core/task/loop.test.ts", test: "an answer that the provider makes already is fetched" },
+  },
+  {
     name: "a call that the provider kept is sent again",
     edits: [
       {
         file: "shared/engine/ask-step.ts",
-        find: "state.asking?.digest === ask.digest ? state.accepted : null",
-        replace: "state.asking?.digest === ask.digest && state.accepted === ask.digest ? state.accepted : null",
+        find: "const reattach = acceptedAs(state, ask.digest);",
+        replace: "const reattach = state.steps < 0 ? acceptedAs(state, ask.digest) : null;",
       },
     ],
     killedBy: { file: KEPT_CALLS, test: "I5: the call is fetched by whoever takes over" },
