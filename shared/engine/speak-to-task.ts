@@ -89,7 +89,7 @@ async function tell(
     case "duplicate":
       return second(delivered.fact, delivered.at);
     case "ended":
-      return endedRun(stream.runId);
+      return endedRun(stream.runId, (await deps.store.runs.get(stream.agent, stream.runId))?.endedAt);
     case "missing":
       return unknownRun(stream.runId);
   }
