@@ -23,7 +23,6 @@ export function runSuite(get: () => Bench): void {
         endedAt: null,
         budget: null,
         attributes: {},
-        retries: 0,
       });
       const [created] = await b.store.streams.read(b.stream(runId), 0);
       expect(created).toMatchObject({ seq: 1, type: "RunCreated", payload: { process: "other", input: { a: [1] } } });
