@@ -32,7 +32,7 @@ const LOOKS: Readonly<Record<string, Look>> = {
     name: `resumed, attempt ${p.attempt}`,
     more:
       note === "0"
-        ? "nothing was on record yet"
+        ? "there was nothing to use again"
         : `${note} recorded ${note === "1" ? "answer" : "answers"} used again, not paid`,
   }),
   StreamInvalidated: (p) => ({ icon: "scissors", tone: "wait", name: "cut", more: words(p.reason) }),

@@ -1,5 +1,5 @@
 // What a run and a task are doing, in words, with an icon and a tone each: never by colour alone.
-import type { RunJson, TaskJson } from "../../shared/http/run-json.ts";
+import type { TaskJson } from "../../shared/http/run-json.ts";
 import type { IconName } from "./icons.ts";
 
 /** `call` and `tool` are of steps that went well: they say what it was. */
@@ -10,27 +10,25 @@ export interface Look {
   readonly tone: Tone;
 }
 
-export type RunStatus = RunJson["status"];
-
-const RUNS: Readonly<Record<RunStatus, Look>> = {
+const RUNS = {
   created: { word: "Starting", icon: "dot", tone: "busy" },
   running: { word: "Running", icon: "spinner", tone: "busy" },
   waitingCut: { word: "Needs a decision", icon: "scissors", tone: "wait" },
   waitingApproval: { word: "Needs approval", icon: "hand", tone: "wait" },
   awaitingInput: { word: "Waits for its user", icon: "chat", tone: "wait" },
-  waitingSignal: { word: "Waits for a signal", icon: "clock", tone: "wait" },
   waitingTimer: { word: "Waits for a time", icon: "clock", tone: "none" },
+  waitingSignal: { word: "Waits for a signal", icon: "letter", tone: "none" },
   waitingRetry: { word: "Tries again later", icon: "retry", tone: "wait" },
   completed: { word: "Completed", icon: "check", tone: "done" },
   failed: { word: "Failed", icon: "cross", tone: "bad" },
   cancelled: { word: "Cancelled", icon: "ban", tone: "none" },
-};
+} as const satisfies Readonly<Record<string, Look>>;
 
 /** A status of a newer server is shown by its own name. */
 export const lookOfRun = (status: string): Look =>
-  RUNS[status as RunStatus] ?? { word: status, icon: "dot", tone: "none" };
+  Object.hasOwn(RUNS, status) ? RUNS[status as keyof typeof RUNS] : { word: status, icon: "dot", tone: "none" };
 
-export const RUN_STATUSES = Object.keys(RUNS) as RunStatus[];
+export const RUN_STATUSES = Object.keys(RUNS) as (keyof typeof RUNS)[];
 
 const WAITS: Readonly<Record<string, Look>> = {
   wave: { word: "Waits for its tasks", icon: "clock", tone: "busy" },

@@ -30,7 +30,16 @@ export interface ToolUse {
 export type Item =
   | { readonly type: "step"; readonly step: Step }
   | { readonly type: "tool"; readonly tool: ToolUse }
-  | { readonly type: "mark"; readonly event: Outlined; readonly note: string; cut: boolean };
+  | Mark;
+
+/** An event with a line of its own; `end`: what it waited for has come. */
+export interface Mark {
+  readonly type: "mark";
+  readonly event: Outlined;
+  readonly note: string;
+  end: Outlined | null;
+  cut: boolean;
+}
 
 /** Events that are read with others, and have no line of their own. */
 export const SILENT: ReadonlySet<string> = new Set([
@@ -46,51 +55,69 @@ export const SILENT: ReadonlySet<string> = new Set([
 export function itemsOf(events: readonly Outlined[]): Item[] {
   const items: Item[] = [];
   const tools = new Map<string, ToolUse>();
+  const waits = new Map<string, Mark>();
   let open: Step | null = null;
+  const mark = (event: Outlined, note = ""): Mark => {
+    const made: Mark = { type: "mark", event, note, end: null, cut: false };
+    items.push(made);
+    return made;
+  };
   for (const event of events) {
-    const { type, payload, seq } = event;
+    const { type, payload } = event;
+    const ends = waits.get(endOf(event));
+    if (ends !== undefined) ends.end ??= event;
     if (type === "LlmCallStarted") {
       if (open !== null) open.lost = true;
-      open = {
-        seq,
-        stepId: String(payload.stepId),
-        model: String(payload.model),
-        purpose: String(payload.purpose),
-        asked: event,
-        end: null,
-        lost: false,
-        cut: false,
-        replayed: 0,
-      };
+      open = stepOf(event);
       items.push({ type: "step", step: open });
     } else if ((type === "LlmCallCompleted" || type === "LlmCallFailed") && open !== null) {
       open.end = event;
       open = null;
     } else if (type === "ToolCallStarted") {
-      const tool = {
-        seq,
-        toolUseId: String(payload.toolUseId),
-        tool: String(payload.tool),
-        started: event,
-        end: null,
-        cut: false,
-      };
+      const tool = toolOf(event);
       tools.set(tool.toolUseId, tool);
       items.push({ type: "tool", tool });
     } else if (type === "ToolCallCompleted") {
       const tool = tools.get(String(payload.toolUseId));
-      if (tool === undefined) items.push({ type: "mark", event, note: "", cut: false });
+      if (tool === undefined) mark(event);
       else tool.end = event;
     } else if (type === "TaskStarted") {
-      if (Number(payload.attempt) > 1) items.push({ type: "mark", event, note: `${replay(items)}`, cut: false });
+      if (Number(payload.attempt) > 1) mark(event, String(replay(items)));
     } else if (type === "StreamInvalidated") {
       cutFrom(items, Number(payload.fromSeq));
       open = null;
-      items.push({ type: "mark", event, note: "", cut: false });
-    } else if (!SILENT.has(type)) items.push({ type: "mark", event, note: "", cut: false });
+      mark(event);
+    } else if (type === "ApprovalRequested") waits.set(`approval ${payload.key}`, mark(event));
+    else if (type === "InputRequested") waits.set("user", mark(event));
+    else if (!SILENT.has(type)) mark(event);
   }
   return items;
 }
+
+/** What comes to an end with an event: a question to a person, or the wait for one. */
+const endOf = ({ type, payload }: Outlined): string =>
+  type === "ApprovalResolved" ? `approval ${payload.key}` : type === "UserMessage" ? "user" : "";
+
+const stepOf = (asked: Outlined): Step => ({
+  seq: asked.seq,
+  stepId: String(asked.payload.stepId),
+  model: String(asked.payload.model),
+  purpose: String(asked.payload.purpose),
+  asked,
+  end: null,
+  lost: false,
+  cut: false,
+  replayed: 0,
+});
+
+const toolOf = (started: Outlined): ToolUse => ({
+  seq: started.seq,
+  toolUseId: String(started.payload.toolUseId),
+  tool: String(started.payload.tool),
+  started,
+  end: null,
+  cut: false,
+});
 
 /** Counts the recorded answers that a worker used again when it took over. */
 function replay(items: readonly Item[]): number {

@@ -118,7 +118,7 @@ export const taskLines = (taskId: string, events: readonly Outlined[], depth: nu
   return itemsOf(events).map((item) => {
     if (item.type === "step") return stepLine(stream, item.step, depth);
     if (item.type === "tool") return toolLine(stream, item.tool, depth);
-    return markLine(stream, item.event, item.note, item.cut, depth, null);
+    return markLine(stream, item.event, item.note, item.cut, depth, item.end === null ? null : at(item.end));
   });
 };
 

@@ -10,6 +10,7 @@ import { Empty, Failure, Head, NotYet, Panel, Skeleton, StatusBadge, Time } from
 import { Waiting } from "../parts/decide.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { useAgents } from "../use-agents.ts";
+import { useLive } from "../use-live.ts";
 import { useQuery } from "../use-query.ts";
 import type { RunsPageJson } from "./runs.tsx";
 
@@ -151,9 +152,11 @@ function Talk({ run, refresh }: { readonly run: RunJson; readonly refresh: () =>
   const turns = [...earlier, ...(run.turns ?? []).filter((turn) => !known.has(turn.seq))];
   const end = useRef<HTMLDivElement>(null);
   const busy = run.endedAt === null && ["running", "created", "waitingRetry"].includes(run.status);
+  const last = turns.at(-1)?.seq ?? 0;
+  const saying = useLive({ runId: run.runId, stream: "task:w0t0", after: last, on: busy, onRecorded: refresh });
   useEffect(() => {
     end.current?.scrollIntoView({ block: "end" });
-  }, [turns.at(-1)?.seq, busy]);
+  }, [last, busy, saying.text]);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keys
     <div class="talk" tabIndex={0} role="log" aria-label="What was said">
@@ -174,11 +177,15 @@ function Talk({ run, refresh }: { readonly run: RunJson; readonly refresh: () =>
         ))}
         {busy ? (
           <li class="said agent">
-            <span class="dots" role="status" aria-label="It is answering">
-              <i />
-              <i />
-              <i />
-            </span>
+            {saying.text === "" ? (
+              <span class="dots" role="status" aria-label="It is answering">
+                <i />
+                <i />
+                <i />
+              </span>
+            ) : (
+              <div class="bubble saying">{shown(saying.text)}</div>
+            )}
           </li>
         ) : null}
       </ol>

@@ -145,13 +145,13 @@ function Figures({ run }: { readonly run: RunJson }) {
       <div class="stat">
         <dt>Cost</dt>
         <dd>{run.costUsd === null ? "unknown" : <Cost usd={run.costUsd} simulated={false} />}</dd>
-        <dd class="note-line">{run.simulated ? "simulated: the prices are made up" : budgetWords(run)}</dd>
+        <dd class="note-line">{run.simulated ? "simulated prices" : budgetWords(run)}</dd>
       </div>
       <div class="stat">
         <dt>Used again, not paid</dt>
         <dd class={receipt.replayed > 0 ? "tone-replay" : ""}>{grouped(receipt.replayed)}</dd>
         <dd class="note-line">
-          {receipt.replayed > 0 ? `${tokens(receipt.savedTokens)} tokens saved` : "answers of earlier attempts"}
+          {receipt.replayed > 0 ? `${tokens(receipt.savedTokens)} tokens saved` : "recorded answers"}
         </dd>
       </div>
       <div class="stat">

@@ -5,6 +5,7 @@ import type { PageEvent } from "../../shared/http/events-page.ts";
 import type { RunJson } from "../../shared/http/run-json.ts";
 import type { Step } from "../model/steps.ts";
 import { shown } from "../model/text.ts";
+import { useLive } from "../use-live.ts";
 import { Cost, Failure, Skeleton, Text, Time } from "./basics.tsx";
 import { Arguments } from "./decide.tsx";
 import { Raw, useEvents } from "./events.tsx";
@@ -71,9 +72,12 @@ interface Usage {
 function Answer({ run, stream, step }: { readonly run: RunJson; readonly stream: string; readonly step: Step }) {
   const { value, error, refresh } = useEvents(run, stream, step.end === null ? [] : [step.end.seq]);
   const end = step.end === null ? undefined : value?.get(step.end.seq);
+  const goesOn = step.end === null && !step.lost && !step.cut && run.endedAt === null;
+  const saying = useLive({ runId: run.runId, stream, after: step.seq - 1, on: goesOn, onRecorded: () => {} });
   return (
     <div class="stack">
       <CallNotes step={step} />
+      {goesOn && saying.text !== "" ? <Text text={saying.text} prose /> : null}
       {error === null ? null : <Failure error={error} retry={refresh} />}
       {step.end !== null && end === undefined && error === null ? <Skeleton /> : null}
       {end === undefined ? null : <Content event={end} />}

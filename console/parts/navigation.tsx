@@ -16,6 +16,7 @@ export const TITLES: Readonly<Record<string, string>> = {
   chat: "Conversations",
   start: "Start a run",
   agents: "Agents",
+  keys: "Keys",
 };
 
 const PLACES: readonly (readonly [string, IconName])[] = [
@@ -24,6 +25,7 @@ const PLACES: readonly (readonly [string, IconName])[] = [
   ["approvals", "hand"],
   ["chat", "chat"],
   ["agents", "bot"],
+  ["keys", "key"],
 ];
 
 export function Navigation(props: { readonly route: Route; readonly open: boolean; readonly onHelp: () => void }) {

@@ -39,7 +39,6 @@ export function absorbed(
       return event({ type: "UserMessage", text, inboxSeq, ...(close ? { close } : {}), ...(steer ? { steer } : {}) });
     }
     case "wave":
-    case "signal":
-      return ignored(`a ${fact.kind} concerns runs only`);
+      return ignored("a wave concerns runs only");
   }
 }

@@ -22,6 +22,7 @@ beforeAll(async () => {
     "a conversation": `#/chat/${talks}`,
     start: "#/start",
     agents: "#/agents",
+    keys: "#/keys",
     "no such page": "#/nowhere",
     "no such run": "#/runs/01980f2e-7c1a-4d5b-9e3f-000000000001",
   };

@@ -9,12 +9,8 @@ interface Item {
   readonly row: Stream;
 }
 
-const PHASES: Readonly<Partial<Record<Wait, RunRecord["phase"]>>> = {
-  timer: "waitingTimer",
-  retry: "waitingRetry",
-  signal: "waitingSignal",
-};
-const phaseOf = (wait: Wait | null): RunRecord["phase"] => (wait !== null && PHASES[wait]) || "running";
+const phaseOf = (wait: Wait | null): RunRecord["phase"] =>
+  wait === "timer" ? "waitingTimer" : wait === "retry" ? "waitingRetry" : "running";
 
 const PERSONS = ["cut", "approval", "input"] as const;
 

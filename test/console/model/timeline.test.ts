@@ -69,6 +69,23 @@ describe("what happened in a task", () => {
     expect(itemsOf([]).length).toBe(0);
   });
 
+  test("a wait for a person is as long as it took", () => {
+    const all = lines(
+      event(1, "ApprovalRequested", { key: "k", tool: "pay" }),
+      event(2, "ApprovalRequested", { key: "l", tool: "pay" }),
+      event(9, "ApprovalResolved", { key: "k", granted: true, by: "ann" }),
+      event(10, "InputRequested", { said: "hi" }),
+      event(14, "UserMessage", { said: "ho" }),
+    );
+    expect(all.map((l) => [l.name, l.from === null ? null : (l.to ?? 0) - l.from])).toEqual([
+      ["pay needs approval", 8_000],
+      ["pay needs approval", null],
+      ["approved", null],
+      ["answer shown", 4_000],
+      ["user", null],
+    ]);
+  });
+
   test("events of a newer version are shown by their names, whatever is in them", () => {
     expect(words(lines(event(1, "SomethingNew", { said: { odd: true } })))).toEqual(["SomethingNew"]);
     expect(() =>

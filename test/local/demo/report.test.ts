@@ -37,7 +37,6 @@ function ending(answer = ANSWER, given: { run?: Partial<RunJson>; over?: Partial
     problem: null,
     reason: null,
     approvals: [],
-    signals: [],
     cuts: [],
     turns: null,
     turnCount: null,

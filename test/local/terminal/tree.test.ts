@@ -44,7 +44,6 @@ const run = (waves: RunJson["waves"], more: Partial<RunJson> = {}): RunJson => (
   problem: null,
   reason: null,
   approvals: [],
-  signals: [],
   cuts: [],
   turns: null,
   turnCount: null,
