@@ -13,6 +13,8 @@ const CDK = join(ROOT, "node_modules/aws-cdk/bin/cdk");
 export const STACK = "Toren";
 export const ACCOUNT = "000000000000";
 export const REGION = "us-east-1";
+/** Emulators take any; this pair is their own example. */
+export const CREDENTIALS = { accessKeyId: "test", secretAccessKey: "test" };
 
 export interface EmulatorDeployment {
   /** Where the emulator answers. */
@@ -44,8 +46,8 @@ export const awsVariables = (endpoint: string): Record<string, string> => ({
   AWS_ENDPOINT_URL_S3: endpoint,
   AWS_REGION: REGION,
   AWS_DEFAULT_REGION: REGION,
-  AWS_ACCESS_KEY_ID: "test",
-  AWS_SECRET_ACCESS_KEY: "test",
+  AWS_ACCESS_KEY_ID: CREDENTIALS.accessKeyId,
+  AWS_SECRET_ACCESS_KEY: CREDENTIALS.secretAccessKey,
 });
 
 /** @throws with CDK's own words, or when the emulator only pretends to have made something that no list names. */

@@ -9,5 +9,6 @@ export default {
   globalSetup: "<rootDir>/test/aws/support/setup.ts",
   globalTeardown: "<rootDir>/test/aws/support/teardown.ts",
   testTimeout: 120_000,
+  testSequencer: "<rootDir>/test/aws/support/last.mjs",
   maxWorkers: 1,
 };

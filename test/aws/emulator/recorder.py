@@ -1,5 +1,6 @@
 """Writes down each call of AWS that a function made: who, what, with which parameters, and how it was answered."""
 import importlib, json, os
+import boto3
 PKG = os.environ.get("HOSTEXEC_PKG", "localemu")
 
 functions = {}
@@ -17,7 +18,16 @@ def start(path):
             "parameters": plain(context.service_request or {}),
         }
         out.write(json.dumps(call, default=str) + "\n")
+        if call["operation"] in ("SendMessage", "SendMessageBatch") and os.path.exists(f"{path}.double"):
+            again(context)
+            out.write(json.dumps({**call, "operation": "doubled"}) + "\n")
     handlers.run_custom_response_handlers.append(record)
+
+def again(context):
+    """A test asks for every message twice by a file beside the calls'."""
+    client = boto3.client("sqs", endpoint_url=f"http://{os.environ['GATEWAY_LISTEN']}", region_name="us-east-1", aws_access_key_id="test", aws_secret_access_key="test")
+    send = client.send_message if context.operation.name == "SendMessage" else client.send_message_batch
+    send(**plain(context.service_request))
 
 def key_of(request):
     """From the signature's header, or from the parameters of a presigned address."""

@@ -12,12 +12,15 @@ import type { FunctionName } from "../../../local/aws/fit-template.ts";
 import { booksOf } from "../../../local/demo/books.ts";
 import type { LedgerEntry } from "../../../local/model-server/ledger.ts";
 import { type ModelServer, startModelServer } from "../../../local/model-server/server.ts";
+import { installClock } from "../../../local/testing/clock.ts";
+import { withAdmin } from "../../../local/testing/database-server.ts";
 import { openUrl } from "../../../shared/adapters/database/url.ts";
 import { ensureUsers } from "../../../shared/adapters/database/users.ts";
 import type { RunJson } from "../../../shared/http/run-json.ts";
 import type { Database } from "../../../shared/ports/database.ts";
 import type { QueueName } from "../../../shared/ports/queue.ts";
 import { checkLog, dumpDatabase } from "../../support/log-checker.ts";
+import { type RecordedCall, recordedCalls } from "./calls.ts";
 import { invoke, processesOf } from "./functions.ts";
 
 const ROOT = resolve(import.meta.dirname, "../../..");
@@ -38,6 +41,8 @@ export interface Installation {
   start(agent: string, input: unknown, process?: string): Promise<string>;
   /** What `GET /runs/{runId}` answers when the run has ended, or whatever `until` says. */
   ended(runId: string, timeoutMs: number): Promise<RunJson>;
+  /** As one of the functions' users, or the long worker's. */
+  databaseUrl(user: DatabaseUserOf): string;
   queueUrl(name: QueueName | "pulse" | "dead-letters"): string;
   send(queue: QueueName | "pulse", body: string): Promise<void>;
   /** As the schedule does every minute. */
@@ -49,13 +54,16 @@ export interface Installation {
   ledger(): Promise<readonly LedgerEntry[]>;
   /** Nothing was paid twice, the model's ledger says what the log says, and the log is sound. These are all runs since the ledger began. */
   expectBalanced(runs: readonly RunJson[]): Promise<void>;
+  /** Calls of AWS by functions, as the emulator wrote them down, in order. */
+  calls(): readonly RecordedCall[];
   sql<R extends object>(text: string, values?: unknown[]): Promise<R[]>;
   close(): Promise<void>;
 }
 
 export async function openInstallation(): Promise<Installation> {
-  const database = await openUrl(fromSetup("TOREN_TEST_AWS_DATABASE"), { pool: 3 });
-  const { deployed, key } = await deployOnce(database);
+  const url = fromSetup("TOREN_TEST_AWS_DATABASE");
+  const { deployed, key } = await deployOnce();
+  const database = await openUrl(url, { pool: 3 });
   let server: ModelServer | undefined;
   const model = async (minLatencyMs: number, maxLatencyMs: number): Promise<void> => {
     await server?.close();
@@ -85,6 +93,7 @@ export async function openInstallation(): Promise<Installation> {
     database,
     key,
     request,
+    databaseUrl: (user) => urlFor(url, user),
     queueUrl,
     model,
     ledger,
@@ -95,6 +104,7 @@ export async function openInstallation(): Promise<Installation> {
       await sqs.send(new SendMessageCommand({ QueueUrl: queueUrl(queue), MessageBody }));
     },
     guard: () => invoke(functionNamed(deployed, "guardian"), { source: "schedule" }),
+    calls: recordedCalls,
     pids: (name) => processesOf(functionNamed(deployed, name)),
     expectBalanced: async (runs) => balanced(database, await ledger(), runs),
     close: async () => {
@@ -117,15 +127,15 @@ interface State {
 }
 
 /** The first file that needs it deploys; the others find it. */
-async function deployOnce(database: Database): Promise<State> {
+async function deployOnce(): Promise<State> {
   const folder = fromSetup("TOREN_TEST_AWS_FOLDER");
   const file = join(folder, "installation.json");
   if (existsSync(file)) return JSON.parse(readFileSync(file, "utf8")) as State;
   const agentsFolder = join(folder, "agents");
   for (const path of AGENTS)
     await cp(join(ROOT, path), join(agentsFolder, path.split("/").at(-1) ?? ""), { recursive: true });
-  await makeUsers(database);
   const url = fromSetup("TOREN_TEST_AWS_DATABASE");
+  await prepare(url);
   const deployed = await deployToEmulator({
     endpoint: fromSetup("AWS_ENDPOINT_URL"),
     workFolder: join(folder, "stack"),
@@ -133,7 +143,10 @@ async function deployOnce(database: Database): Promise<State> {
     environment: (name) => ({ DATABASE_URL: urlFor(url, name), TOREN_LEASE_MS: String(LEASE_MS) }),
     say: () => {},
   });
-  await ensureUsers(database.pool, new Map(Object.entries(PLAN.limits).map(([of, n]) => [userOf(of), n])), null);
+  const users = new Map(Object.entries(PLAN.limits).map(([of, limit]) => [userOf(of), limit]));
+  const database = await openUrl(url, { pool: 1 });
+  await ensureUsers(database.pool, users, null);
+  await database.close();
   const secrets = new SecretsManagerClient({});
   const keys = {
     OPENAI_API_KEY: "rules",
@@ -152,20 +165,24 @@ async function deployOnce(database: Database): Promise<State> {
 const userOf = (of: string): string => DATABASE_USERS[of as DatabaseUserOf];
 
 /** migrate is the server's superuser, as the master is on RDS. */
-function urlFor(base: string, name: FunctionName): string {
+function urlFor(base: string, name: FunctionName | DatabaseUserOf): string {
   const url = new URL(base);
   if (name === "migrate") return base;
   [url.username, url.password] = [userOf(name), PASSWORD];
   return url.href;
 }
 
-/** RDS takes tokens; here they have a password. What they may do is granted after the migration, as migrate does on RDS. */
-async function makeUsers(database: Database): Promise<void> {
-  for (const name of Object.values(DATABASE_USERS))
-    await database.pool.query(
-      `DO $$ BEGIN IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '${name}') THEN CREATE ROLE ${name} LOGIN; END IF; END $$;
-       ALTER ROLE ${name} PASSWORD '${PASSWORD}'`,
-    );
+/**
+ * RDS takes tokens; here functions have a password. What they may do is granted after the migration, as migrate does on RDS. The database's clock can be put
+ * forward (`putForward`), and nobody's connection is older than it.
+ */
+async function prepare(url: string): Promise<void> {
+  await withAdmin(url, async (client) => {
+    await installClock(client, new URL(url).pathname.slice(1));
+    await client.query("GRANT USAGE ON SCHEMA toren_clock TO PUBLIC");
+    for (const name of Object.values(DATABASE_USERS))
+      await client.query(`CREATE ROLE ${name} LOGIN PASSWORD '${PASSWORD}'`);
+  });
 }
 
 async function start(request: Installation["request"], body: object): Promise<string> {

@@ -1,5 +1,6 @@
 // Jest's globalSetup of the AWS tests: a Postgres as for all tests, another for the deployed stack alone, and an AWS emulator. Without one they fail; they are
-// never skipped. Who works on them keeps all of it: the emulator by TOREN_TEST_AWS_URL, the stack and its database by TOREN_TEST_AWS_FOLDER.
+// never skipped. Who works on them keeps all of it: the emulator by TOREN_TEST_AWS_URL, the stack and its database by
+// TOREN_TEST_AWS_FOLDER, and where the emulator writes calls by TOREN_TEST_AWS_CALLS.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -30,7 +31,8 @@ export default async function setup(): Promise<void> {
     await mkdir(folder, { recursive: true });
     await chmod(folder, 0o755); // the database server isn't root's
     held.database = await openEmbedded(join(folder, "database"));
-    held.emulator = await openEmulator(join(folder, "calls.jsonl"));
+    process.env.TOREN_TEST_AWS_CALLS ??= join(folder, "calls.jsonl");
+    held.emulator = await openEmulator(process.env.TOREN_TEST_AWS_CALLS);
     Object.assign(process.env, awsVariables(held.emulator.url), {
       TOREN_TEST_AWS_FOLDER: folder,
       TOREN_TEST_AWS_DATABASE: held.database.url,
