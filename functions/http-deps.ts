@@ -13,7 +13,7 @@ import { readCall } from "../shared/engine/read-call.ts";
 import { readRun } from "../shared/engine/read-run.ts";
 import { readTurns } from "../shared/engine/read-turns.ts";
 import { retryRun } from "../shared/engine/retry-run.ts";
-import { decideApproval, decideCut, sendMessage } from "../shared/engine/speak-to-task.ts";
+import { decideApproval, decideCut, sendMessage, sendSignal } from "../shared/engine/speak-to-task.ts";
 import { startRun } from "../shared/engine/start-run.ts";
 import type { HttpDeps } from "../shared/http/deps.ts";
 import type { Database } from "../shared/ports/database.ts";
@@ -49,6 +49,7 @@ export function httpDeps({ engine, problems, database, knows, console, live }: H
       decideCut: (decision) => decideCut(engine, decision),
       retryRun: (request) => retryRun(engine, request),
       sendMessage: (message) => sendMessage(engine, message),
+      sendSignal: (signal) => sendSignal(engine, signal),
       addFile: (file) => addFile({ files: engine.files, readPdf }, file),
       readRun: (request) => readRun(engine, request),
       readCall: (request) => readCall({ ...engine, inspection }, request),

@@ -49,6 +49,8 @@ export interface Api {
   approve(runId: string, decision: CallDecision): Promise<void>;
   /** Safe to repeat under the same key. */
   send(runId: string, message: NewMessage, idempotencyKey: string): Promise<void>;
+  /** Safe to repeat under the same key. */
+  signal(runId: string, signal: { signal: string; value: Json }, idempotencyKey: string): Promise<void>;
 }
 
 export interface FilesPageJson {
@@ -126,6 +128,8 @@ export function createApi(url: string, key: string): Api {
     approve: async (runId, decision) => void (await post(`${of(runId)}/approvals`, decision)),
     send: async (runId, message, idempotencyKey) =>
       void (await post(`${of(runId)}/messages`, message, { "idempotency-key": idempotencyKey })),
+    signal: async (runId, signal, idempotencyKey) =>
+      void (await post(`${of(runId)}/signals`, signal, { "idempotency-key": idempotencyKey })),
   };
 }
 

@@ -5,6 +5,7 @@ import { approveCommand, denyCommand } from "./jobs-decide.ts";
 import { listCommand } from "./jobs-list.ts";
 import { sendCommand } from "./jobs-send.ts";
 import { showCommand } from "./jobs-show.ts";
+import { signalCommand } from "./jobs-signal.ts";
 import { cancelCommand, resumeCommand, retryCommand } from "./jobs-steer.ts";
 import { tailCommand } from "./jobs-tail.ts";
 
@@ -19,6 +20,7 @@ export function jobsCommand(context: Context): Command {
     approveCommand,
     denyCommand,
     sendCommand,
+    signalCommand,
     resumeCommand,
     retryCommand,
     cancelCommand,

@@ -75,6 +75,10 @@ function detailOf(type: string, p: JsonObject): string {
       return (p.tasks as readonly Json[] | undefined)?.map(text).join(" ") ?? "many tasks";
     case "StepStarted":
       return text(p.name);
+    case "SignalAwaited":
+      return `${text(p.signal)}${typeof p.dueAt === "number" ? ` until ${new Date(p.dueAt).toISOString()}` : ""}`;
+    case "SignalReceived":
+      return `${text(p.signal)} ${quoted(p.value)}`;
     case "TimerSet":
       return typeof p.dueAt === "number" ? `due ${new Date(p.dueAt).toISOString()}` : "";
     default:

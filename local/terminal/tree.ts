@@ -48,6 +48,7 @@ const STATES: Readonly<Partial<Record<RunJson["status"], string>>> = {
   waitingCut: "waits for a decision",
   waitingApproval: "waits for approval",
   awaitingInput: "waits for its user",
+  waitingSignal: "waits for a signal",
   waitingTimer: "waits for a timer",
   waitingRetry: "waits to try again",
 };
@@ -122,6 +123,7 @@ const WAITS = {
   claim: "not claimed by the new plan",
   approval: "waits for approval",
   input: "waits for its user",
+  signal: "waits for a signal",
 };
 const waitNote = (task: TaskJson, style: Style): string => {
   const text = task.status === "parked" && task.wait !== null ? WAITS[task.wait] : "";

@@ -7,7 +7,7 @@ import { ago, cost, counted, duration, grouped, shortId } from "./units.ts";
 const ARGUMENT_CHARS = 300;
 const NAME_COLUMNS_MAX = 24;
 
-type Waiting = Pick<RunJson, "runId" | "status" | "endedAt" | "approvals" | "cuts">;
+type Waiting = Pick<RunJson, "runId" | "status" | "endedAt" | "approvals" | "cuts" | "signals">;
 
 /** Calls that nobody has decided about. */
 export const openApprovals = (run: Pick<RunJson, "approvals">): ApprovalJson[] =>
@@ -15,7 +15,8 @@ export const openApprovals = (run: Pick<RunJson, "approvals">): ApprovalJson[] =
 
 /** Whether a person is wanted. */
 export const waitsForPerson = (run: Waiting): boolean =>
-  run.endedAt === null && (run.cuts.length > 0 || openApprovals(run).length > 0 || run.status === "awaitingInput");
+  run.endedAt === null &&
+  (run.cuts.length > 0 || openApprovals(run).length > 0 || run.signals.length > 0 || run.status === "awaitingInput");
 
 /** Empty while nobody is wanted. `now` in milliseconds since 1970. */
 export function waitLines(run: Waiting, style: Style, now: number): string[] {
@@ -25,6 +26,7 @@ export function waitLines(run: Waiting, style: Style, now: number): string[] {
   const lines = [
     ...run.cuts.flatMap((asked) => cutLines(asked, style)),
     ...open.flatMap((asked) => approvalLines(asked, style, now)),
+    ...run.signals.map((awaited) => signalLine(awaited, style, now)),
   ];
   const call = open.length > 1 ? " --call ID" : "";
   const keep = run.cuts.every(isKeepable) ? `   toren jobs resume ${id} --keep` : "";
@@ -32,6 +34,9 @@ export function waitLines(run: Waiting, style: Style, now: number): string[] {
     ...lines,
     ...(run.cuts.length > 0 ? [`  ${style.cyan(`toren jobs resume ${id} --rerun${keep}`)}`] : []),
     ...(open.length > 0 ? [`  ${style.cyan(`toren jobs approve ${id}${call}   toren jobs deny ${id}${call}`)}`] : []),
+    ...run.signals
+      .slice(0, 1)
+      .map(({ signal }) => `  ${style.cyan(`toren jobs signal ${id} ${shellWord(signal)} VALUE`)}`),
     ...(run.status === "awaitingInput" && open.length === 0
       ? [`  ${style.cyan(`toren chat --run ${id}   toren jobs send ${id} TEXT`)}`]
       : []),
@@ -57,6 +62,16 @@ export function approvalLines(asked: ApprovalJson, style: Style, now: number): s
       : []),
   ];
 }
+
+function signalLine({ signal, since, dueAt }: RunJson["signals"][number], style: Style, now: number): string {
+  const left = dueAt === null ? "" : ` · ${duration(Math.max(0, Date.parse(dueAt) - now))} left`;
+  const about = style.dim(`for ${duration(now - Date.parse(since))}${left}`);
+  return `  ${mark("parked", style)} ${style.bold(oneLine(signal))} ${style.yellow("awaited as a signal")}  ${about}`;
+}
+
+/** As it can be typed. */
+const shellWord = (text: string): string =>
+  /^[\w.:@/-]+$/.test(text) ? text : `'${oneLine(text).replaceAll("'", "'\\''")}'`;
 
 /** Whole names, and values as far as a person reads them. */
 export function argumentLines(args: ApprovalJson["args"]): string[] {

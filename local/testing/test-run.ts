@@ -2,7 +2,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { type ErrorInfo, TorenError } from "../../shared/core/errors.ts";
 import type { Json } from "../../shared/core/json.ts";
-import { decideApproval, type Spoken, sendMessage } from "../../shared/engine/speak-to-task.ts";
+import { decideApproval, type Spoken, sendMessage, sendSignal } from "../../shared/engine/speak-to-task.ts";
 import type { RunRow, RunStatus } from "../../shared/ports/store.ts";
 import type { Crew } from "./crew.ts";
 import type { Scripts } from "./scripts.ts";
@@ -28,7 +28,7 @@ export interface TestRun {
   deny(by: string, comment?: string, call?: string): Promise<void>;
   /** Says something to a session. Resolves when that is recorded. `close`: it ends with the answer. */
   send(text: string, options?: { readonly close?: boolean }): Promise<void>;
-  /** Signals are of a later version: rejects with `not_in_this_version`. */
+  /** Sends a signal to its workflow. Resolves when that is recorded: it is kept until the workflow waits for it. */
   signal(name: string, value: Json): Promise<void>;
   /** Puts the clock of all runs of this agent forward. Resolves when that is done; what falls due is `until`'s to wait for. */
   advance(ms: number): Promise<void>;
@@ -84,9 +84,7 @@ export function createRun(crew: Crew, scripts: Scripts, agent: string, runId: st
     deny: (by, comment, call) => decide(false, by, comment, call),
     send: async (text, { close = false } = {}) =>
       told(await sendMessage(crew.worker.deps, { agent, runId, text, close, steer: false })),
-    signal: async () => {
-      throw new TorenError("not_in_this_version", "Signals are of a later version.");
-    },
+    signal: async (name, value) => told(await sendSignal(crew.worker.deps, { agent, runId, signal: name, value })),
     advance: async (ms) => {
       if (!(ms >= 0 && ms <= ADVANCE_MAX_MS))
         throw new RangeError(`Time goes forward, by 0 to ${ADVANCE_MAX_MS} ms: not by ${ms}.`);
@@ -108,7 +106,7 @@ const ended = ({ status, error }: RunRow): string =>
 function stuck({ status }: RunRow, dueInMs: number | null): string {
   const why =
     dueInMs === null
-      ? "nothing but a person, or a fact, ends that: approve, deny or send"
+      ? "nothing but a person, or a fact, ends that: approve, deny, send or signal"
       : `its clock rings in ${Math.ceil(dueInMs)} ms: advance, or wait longer`;
   return `The run doesn't end by itself: it is parked as ${status}, and ${why}.`;
 }

@@ -78,6 +78,7 @@ export const ERRORS = {
   "run.not_failed": entry("request"),
   "run.stopping": entry("request", true),
   "run.not_a_session": entry("request"),
+  "run.is_a_session": entry("request"),
   "approval.unknown": entry("request"),
   "approval.ambiguous": entry("request"),
   "decision.taken": entry("request"),

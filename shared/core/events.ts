@@ -211,7 +211,11 @@ export const runEvent = z.discriminatedUnion("type", [
     until: z.number().optional(),
     dueAt: z.number(),
   }),
-  /** The operation's time has come: a timer, or a wave's time-out. */
+  /** `dueAt`: what is awaited has come by then, or the wait is over. */
+  z.strictObject({ type: z.literal("SignalAwaited"), ...operation, signal: z.string(), dueAt: z.int().optional() }),
+  /** Goes to whoever has waited for it the longest; else it is kept, for whoever waits for it next. */
+  z.strictObject({ type: z.literal("SignalReceived"), signal: z.string(), value: json, inboxSeq: seq }),
+  /** The operation's time has come: a timer, or the time-out of a wave or of a wait for a signal. */
   z.strictObject({ type: z.literal("TimerFired"), op: seq }),
   z.strictObject({ type: z.literal("StepStarted"), ...operation, name: z.string(), idempotencyKey: z.string() }),
   z.strictObject({ type: z.literal("StepCompleted"), op: seq, value: json }),
@@ -272,6 +276,8 @@ export const fact = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("cutDecision"), decision: z.enum(["rerun", "keep"]), by: z.string() }),
   /** To a session. `steer`: to be read at the next step, not at the end of the turn. */
   z.strictObject({ kind: z.literal("message"), text: z.string(), close: z.boolean(), steer: z.boolean() }),
+  /** To a run: what its workflow waits for, now or later. */
+  z.strictObject({ kind: z.literal("signal"), signal: z.string(), value: json }),
   /** To a task whose plan, wave `wave`, was cut: stop at the next step until a later plan claims it. */
   z.strictObject({ kind: z.literal("hold"), wave: z.int() }),
   /** To a held task: a plan has claimed it. */

@@ -482,6 +482,8 @@ export const CANCEL_REASON_MAX_CHARS = 1_000;
 export const DECIDED_BY_MAX_CHARS = 200;
 /** A paragraph or two: a model reads it when a call was denied. */
 export const DECISION_COMMENT_MAX_CHARS = 4_000;
+/** Names of signals are written by people and stand in lists. */
+export const SIGNAL_NAME_MAX_CHARS = 200;
 /** After this time a client may ask again when the database is away. */
 export const RETRY_AFTER_S = 2;
 /** A screen or two. */

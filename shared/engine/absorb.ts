@@ -5,6 +5,7 @@ import type { Recorded, RunEvent } from "../core/events.ts";
 import { jsonBytes } from "../core/json.ts";
 import { SETTLE_CHUNK_BYTES } from "../core/limits.ts";
 import { isOperation, type RunHistory } from "../core/workflow/fold.ts";
+import type { PendingOperation } from "../core/workflow/schedule.ts";
 import { isCutAsked } from "./cut-request.ts";
 import type { TickWork } from "./tick-work.ts";
 
@@ -19,6 +20,8 @@ export async function absorb(
     const stale = seq <= (work.history().retry?.upTo ?? 0);
     if (fact.kind === "cancel" && !stale) return { inboxSeq: seq, error: { code: fact.code, message: fact.reason } };
     if (fact.kind === "wave") await settleWave(work, fact.wave, seq);
+    else if (fact.kind === "signal")
+      work.record({ type: "SignalReceived", signal: fact.signal, value: fact.value, inboxSeq: seq });
     else if (fact.kind === "cutDecision" && isCutAsked(work.log, key))
       work.record({ type: "CutDecided", decision: fact.decision, by: fact.by, inboxSeq: seq });
     else {
@@ -93,12 +96,20 @@ async function fireDue(work: TickWork): Promise<void> {
   const history = work.history();
   for (const op of history.log.filter(isOperation)) {
     if (!("dueAt" in op) || op.dueAt === undefined || op.dueAt > work.now() || history.over.has(op.seq)) continue;
+    if (op.type === "SignalAwaited") continue; // whether its signal came only its workflow knows
     if (op.type === "WavePlanned") {
       const { open } = await recordOutcomes(work, history, op);
       await cancelTasks(work, open, { code: "task.timeout", message: `wave ${op.name} reached its time-out` });
     }
     work.record({ type: "TimerFired", op: op.seq });
   }
+}
+
+/** Waits for signals that are pending when all signals have been fed, and whose time has passed. Whether there were any: then the workflow goes on. */
+export function giveUpWaits(work: TickWork, pending: readonly PendingOperation[]): boolean {
+  const late = pending.filter((p) => p.type === "signal" && p.dueAt !== null && p.dueAt <= work.now());
+  for (const { seq } of late) work.record({ type: "TimerFired", op: seq });
+  return late.length > 0;
 }
 
 /** Before the event that says so is written: a tick that dies in between finds the same reason again, and the fact's key makes it one. */

@@ -7,6 +7,7 @@ import { normalise } from "../core/task/history.ts";
 import { isCapped, NOTHING, overBudget } from "../core/task/ledger.ts";
 import type { Ask } from "../core/task/loop.ts";
 import { pressure } from "../core/task/pressure.ts";
+import { acceptedAs } from "../core/task/task-state.ts";
 import type { Gate } from "../ports/flow.ts";
 import type { LiveCall } from "../ports/live.ts";
 import type { AskContext, ModelFailure } from "../ports/model.ts";
@@ -29,7 +30,7 @@ export async function askStep(work: TaskWork, ask: Ask): Promise<Worked | null> 
   for (let tries = 1; ; tries++) {
     const waiting = await enterGates(deps, stream, gates);
     if (waiting !== null) return await parkStream(work, "retry", waiting.wake);
-    const reattach = state.asking?.digest === ask.digest ? state.accepted : null;
+    const reattach = acceptedAs(state, ask.digest);
     const kept = reattach === null ? await begin(work, ask) : null;
     if (kept !== null) {
       await leaveGates(deps, stream, gates, { [gate.key]: 0 });

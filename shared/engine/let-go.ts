@@ -7,7 +7,7 @@ import { nudge } from "./hints.ts";
 import { parkStream } from "./park-stream.ts";
 import type { TickWork } from "./tick-work.ts";
 
-/** Of timers, of waves' time-outs, and of steps that will be tried again, in milliseconds since 1970. */
+/** Of timers and time-outs, and of steps that will be tried again, in milliseconds since 1970. */
 export const dueTimes = ({ pending, steps }: Advanced & { type: "blocked" }): number[] =>
   [...pending.map((p) => p.dueAt), ...steps.map((s) => s.retryAt)].filter((t) => t !== null);
 
@@ -15,11 +15,14 @@ export const dueTimes = ({ pending, steps }: Advanced & { type: "blocked" }): nu
 export async function park(work: TickWork, outcome: Advanced & { type: "blocked" }): Promise<Worked | null> {
   await holdUnclaimed(work);
   const times = dueTimes(outcome);
-  const wait: Wait = outcome.pending.some((p) => p.type === "wave")
+  const kinds = new Set(outcome.pending.map((p) => p.type));
+  const wait: Wait = kinds.has("wave")
     ? "wave"
     : outcome.steps.length > 0
       ? "retry"
-      : "timer";
+      : kinds.has("signal")
+        ? "signal"
+        : "timer";
   return await parkStream(work, wait, times.length === 0 ? null : { at: Math.min(...times), now: work.now() });
 }
 

@@ -2,10 +2,12 @@
 
 import type { Price } from "../core/cost.ts";
 import type { ErrorCode } from "../core/errors.ts";
-import { type RawEvent, type TaskEvent, TERMINAL } from "../core/events.ts";
+import { parseRunEvents, type RawEvent, type TaskEvent, TERMINAL } from "../core/events.ts";
 import { TURNS_PAGE } from "../core/limits.ts";
 import { type Accounts, accountsOf, totalAccounts } from "../core/receipt.ts";
 import { taskIdOf } from "../core/stream-id.ts";
+import { awaitedSignals } from "../core/workflow/awaited.ts";
+import { effective } from "../core/workflow/fold.ts";
 import type { WaitingCut } from "../ports/overview.ts";
 import type { PendingApproval, RunRow, StreamRow } from "../ports/store.ts";
 import type { EngineDeps } from "./deps.ts";
@@ -27,6 +29,14 @@ export interface WaveView {
   readonly wave: number;
   readonly tasks: readonly TaskView[];
 }
+/** A signal that the run's workflow waits for. */
+export interface AwaitedSignal {
+  readonly signal: string;
+  /** When the wait began. */
+  readonly since: number;
+  /** When it is over without one; null: never. */
+  readonly dueAt: number | null;
+}
 export interface RunView extends Accounts {
   readonly run: RunRow;
   readonly waves: readonly WaveView[];
@@ -36,6 +46,8 @@ export interface RunView extends Accounts {
   /** Calls that wait for a person, and those that were decided; oldest first. */
   readonly approvals: readonly PendingApproval[];
   readonly cuts: readonly WaitingCut[];
+  /** Of a run that waits for nothing but signals and times; longest first. */
+  readonly signals: readonly AwaitedSignal[];
   /** Of a session the last turns, and how many there are; null: the run is none. */
   readonly said: TurnsPage | null;
   /** The first reason to look at: a failed run's error, a stream that waits for a decision, a writer that stepped back. */
@@ -52,11 +64,12 @@ export async function readRun(
   const run = await deps.store.runs.get(agent, runId);
   if (run === null) return null;
   const last = { before: null, limit: TURNS_PAGE };
-  const [streams, calls, approvals, said] = await Promise.all([
+  const [streams, calls, approvals, said, signals] = await Promise.all([
     deps.store.runs.streams(agent, runId),
     deps.store.runs.callEvents(agent, runId),
     deps.store.tasks.approvals(agent, runId),
     run.mode === "session" ? turnsOf(deps, run, last) : null,
+    run.status === "waitingSignal" ? signalsOf(deps, { agent, runId }) : [],
   ]);
   const events = Map.groupBy(calls, (c) => c.streamId);
   const view = (s: StreamRow): TaskView => {
@@ -90,9 +103,20 @@ export async function readRun(
     problem: own?.problem ?? null,
     approvals,
     cuts,
+    signals,
     said,
-    reason: reasonOf(run, streams, cuts, approvals),
+    reason: reasonOf(run, streams, cuts, approvals, signals),
   };
+}
+
+async function signalsOf({ store }: ReadDeps, run: { agent: string; runId: string }): Promise<AwaitedSignal[]> {
+  const parsed = parseRunEvents(await store.streams.read({ ...run, streamId: "run" }, 0));
+  if (!parsed.ok) return []; // of a newer version: its own worker knows
+  return awaitedSignals(effective(parsed.events)).map(({ signal, recordedAt: since, dueAt = null }) => ({
+    signal,
+    since,
+    dueAt,
+  }));
 }
 
 /** Task ids are `w<wave>t<n>`: by number, so that t10 stands after t9. */
@@ -117,6 +141,7 @@ function reasonOf(
   streams: readonly StreamRow[],
   cuts: readonly WaitingCut[],
   approvals: readonly PendingApproval[],
+  signals: readonly AwaitedSignal[],
 ): string | null {
   if (run.error !== null) return `${run.error.code}: ${run.error.message}`;
   if (run.endedAt !== null) return null;
@@ -126,6 +151,9 @@ function reasonOf(
   if (cut !== undefined) return cutReason(run.runId, cut);
   const open = approvals.filter((a) => a.decided === null);
   if (open.length > 0) return approvalReason(run.runId, open);
+  const [awaited] = signals;
+  if (awaited !== undefined)
+    return `waits for the signal ${awaited.signal}: \`toren jobs signal ${run.runId} NAME VALUE\``;
   if (run.status !== "awaitingInput") return null;
   return `waits for its user: \`toren jobs send ${run.runId} TEXT\` or \`toren chat --run ${run.runId}\``;
 }

@@ -8,7 +8,7 @@ import { FOREIGN_AWAIT } from "../core/workflow/ending.ts";
 import { type Advance, type Outcome as Advanced, advance, type Execution } from "../core/workflow/schedule.ts";
 import type { Hint } from "../ports/queue.ts";
 import type { PlannedWave } from "../ports/store.ts";
-import { absorb, perhapsDecided } from "./absorb.ts";
+import { absorb, giveUpWaits, perhapsDecided } from "./absorb.ts";
 import { type CutRun, cutRun } from "./cut-run.ts";
 import type { Circumstances, EngineDeps, Worked } from "./deps.ts";
 import { handOver, mustHandOver } from "./hand-over.ts";
@@ -104,10 +104,11 @@ async function rounds(work: TickWork, execution: Execution<Json>, clock: { now: 
     for (const event of round.events) work.record(event);
     if (outcome.type === "completed" || outcome.type === "failed") return await finish(work, outcome);
     if (outcome.type === "cut") throw new Error("a cut is never the last word of an advance");
+    const gaveUp = giveUpWaits(work, outcome.pending);
     complete = await dispatch(work, round.waves);
     const leaving = mustHandOver(work); // no step is begun by a worker, or by code, on its way out
     if (!leaving) startSteps(deps, outcome.steps, steps, clock.now, writer.interrupt);
-    if (complete.length > 0) continue;
+    if (complete.length > 0 || gaveUp) continue;
     if (steps.running.size > 0 || steps.finished.length > 0)
       await stirred(work, laterThanNow(work, outcome, steps), steps);
     else if (leaving && outcome.steps.some((s) => (s.retryAt ?? 0) <= clock.now)) return await handOver(work);

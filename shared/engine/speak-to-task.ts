@@ -2,6 +2,8 @@
 // under a key: the first wins, and whoever comes second is told who was first, and when (c18).
 import type { ErrorInfo } from "../core/errors.ts";
 import type { Fact } from "../core/events.ts";
+import { canonical, type Json, jsonBytes, toJson } from "../core/json.ts";
+import { PAYLOAD_MAX_BYTES } from "../core/limits.ts";
 import { streamIdOf } from "../core/stream-id.ts";
 import type { PendingApproval, StreamRef } from "../ports/store.ts";
 import { cutKey, type Instead } from "./cut-request.ts";
@@ -71,16 +73,23 @@ function waiting(open: readonly PendingApproval[]): string {
   return `Waiting: ${open.map((a, i) => `${named[i]} (${a.tool}, task ${a.taskId})`).join(", ")}.`;
 }
 
-async function tell(deps: SpeakDeps, stream: StreamRef, key: string, fact: Fact): Promise<Spoken> {
+/** `second`: what is said to whoever comes when a fact stands under the key already. */
+async function tell(
+  deps: SpeakDeps,
+  stream: StreamRef,
+  key: string,
+  fact: Fact,
+  second = (first: Fact, at: number) => refused("decision.taken", taken(first, at)),
+): Promise<Spoken> {
   const delivered = await deps.store.streams.deliver(stream, key, fact);
   switch (delivered.type) {
     case "delivered":
       await nudge(deps, [hintOf(stream.agent, stream.runId, stream.streamId)]); // also for one that works: it looks at its next step
       return { type: "told" };
     case "duplicate":
-      return refused("decision.taken", taken(delivered.fact, delivered.at));
+      return second(delivered.fact, delivered.at);
     case "ended":
-      return endedRun(stream.runId);
+      return endedRun(stream.runId, (await deps.store.runs.get(stream.agent, stream.runId))?.endedAt);
     case "missing":
       return unknownRun(stream.runId);
   }
@@ -112,13 +121,56 @@ export async function sendMessage(deps: SpeakDeps, message: Message): Promise<Sp
   const row = await deps.store.runs.get(agent, runId);
   if (row === null) return unknownRun(runId);
   if (row.mode !== "session") return refused("run.not_a_session", `Run ${runId} is no session: it takes no messages.`);
-  if (row.endedAt !== null) return endedRun(runId, row.endedAt);
+  const { idempotencyKey } = message;
+  if (row.endedAt !== null && idempotencyKey === undefined) return endedRun(runId, row.endedAt); // one with a key may have been heard
   if (text.trim() === "" && !close)
     return refused("request.invalid", "The message is empty: say something, or close the session.");
   const stream = { agent, runId, streamId: streamIdOf("w0t0") };
-  const key = `message:${message.idempotencyKey ?? deps.uuid()}`;
-  const told = await tell(deps, stream, key, { kind: "message", text, close, steer });
-  return told.type === "refused" && told.error.code === "decision.taken" ? { type: "told" } : told;
+  return await tellOnce(deps, stream, { kind: "message", text, close, steer }, idempotencyKey);
+}
+
+/** Under a key of its sender's own: the same again is told once, something else under it is refused. */
+async function tellOnce(
+  deps: SpeakDeps,
+  stream: StreamRef,
+  fact: Fact & { readonly kind: "message" | "signal" },
+  idempotencyKey: string | undefined,
+): Promise<Spoken> {
+  return await tell(deps, stream, `${fact.kind}:${idempotencyKey ?? deps.uuid()}`, fact, (first) =>
+    canonical(toJson(first)) === canonical(toJson(fact))
+      ? { type: "told" }
+      : refused(
+          "idempotency.conflict",
+          `Idempotency-Key ${idempotencyKey} was used for another ${fact.kind}; use a new key.`,
+        ),
+  );
+}
+
+export interface SignalToRun {
+  readonly agent: string;
+  readonly runId: string;
+  readonly signal: string;
+  readonly value: Json;
+  /** The same key again: the signal is sent once. */
+  readonly idempotencyKey?: string;
+}
+
+/** Kept until its workflow waits for it, if it ever does. */
+export async function sendSignal(deps: SpeakDeps, sent: SignalToRun): Promise<Spoken> {
+  const { agent, runId, signal, value } = sent;
+  const row = await deps.store.runs.get(agent, runId);
+  if (row === null) return unknownRun(runId);
+  if (row.mode === "session")
+    return refused(
+      "run.is_a_session",
+      `Run ${runId} is a session: it waits for messages, not for signals. \`toren jobs send\` says something.`,
+    );
+  const { idempotencyKey } = sent;
+  if (row.endedAt !== null && idempotencyKey === undefined) return endedRun(runId, row.endedAt); // one with a key may have come
+  const bytes = jsonBytes(value);
+  if (bytes > PAYLOAD_MAX_BYTES)
+    return refused("payload.too_large", `The signal's value of ${bytes} bytes is over ${PAYLOAD_MAX_BYTES} bytes.`);
+  return await tellOnce(deps, { agent, runId, streamId: "run" }, { kind: "signal", signal, value }, idempotencyKey);
 }
 
 /** For every stream of the run that waits for a decision about a cut. */

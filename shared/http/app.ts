@@ -12,7 +12,7 @@ import { openApi } from "./openapi.ts";
 import { showOverview } from "./overview.ts";
 import { problemOf, problemOfThrown, problemResponse } from "./problems.ts";
 import { cancelRun, createRun, findRun, getRun, listRuns, runEvents, runTurns } from "./runs.ts";
-import { decideApproval, resumeRun, retryRun, sendMessage } from "./speak.ts";
+import { decideApproval, resumeRun, retryRun, sendMessage, sendSignal } from "./speak.ts";
 import { staticFiles } from "./static-files.ts";
 
 export interface AppOptions {
@@ -56,6 +56,7 @@ export const ROUTES: readonly RouteEntry[] = [
   { method: "GET", path: "/runs/{runId}/turns", scope: "read", handle: runTurns },
   { method: "POST", path: "/runs/{runId}/approvals", scope: "approve", handle: decideApproval },
   { method: "POST", path: "/runs/{runId}/messages", scope: "run", handle: sendMessage },
+  { method: "POST", path: "/runs/{runId}/signals", scope: "run", handle: sendSignal },
   { method: "POST", path: "/runs/{runId}/cancel", scope: "run", handle: cancelRun },
   { method: "POST", path: "/runs/{runId}/resume", scope: "approve", handle: resumeRun },
   { method: "POST", path: "/runs/{runId}/retry", scope: "run", handle: retryRun },

@@ -5,7 +5,7 @@ import type { CallRef, ReadCall } from "../engine/read-call.ts";
 import type { RunView } from "../engine/read-run.ts";
 import type { ReadTurns } from "../engine/read-turns.ts";
 import type { RetryRequest } from "../engine/retry-run.ts";
-import type { ApprovalDecision, Message, Spoken } from "../engine/speak-to-task.ts";
+import type { ApprovalDecision, Message, SignalToRun, Spoken } from "../engine/speak-to-task.ts";
 import type { Started, StartRequest } from "../engine/start-run.ts";
 import type { Agents } from "../ports/agents.ts";
 import type { Audit } from "../ports/audit.ts";
@@ -37,6 +37,7 @@ export interface UseCases {
   decideApproval(decision: ApprovalDecision): Promise<Spoken>;
   decideCut(decision: RunRef & { readonly decision: "rerun" | "keep"; readonly by: string }): Promise<Spoken>;
   sendMessage(message: Message): Promise<Spoken>;
+  sendSignal(signal: SignalToRun): Promise<Spoken>;
   addFile(file: Omit<NewFile, "pageTexts">): Promise<FileInfo>;
   /** Null: no such run. */
   readRun(request: RunRef): Promise<RunView | null>;

@@ -18,6 +18,7 @@ export const STATUS = {
   "run.not_failed": 409,
   "run.stopping": 409,
   "run.not_a_session": 409,
+  "run.is_a_session": 409,
   "approval.unknown": 409,
   "approval.ambiguous": 409,
   "decision.taken": 409,

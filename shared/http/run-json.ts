@@ -14,6 +14,7 @@ export const RUN_STATUSES = [
   "waitingCut",
   "waitingApproval",
   "awaitingInput",
+  "waitingSignal",
   "waitingTimer",
   "waitingRetry",
   "completed",
@@ -60,7 +61,7 @@ export const runSummary = z.object({
 export type RunSummary = z.infer<typeof runSummary>;
 
 const wait = z
-  .enum(["wave", "timer", "retry", "cut", "claim", "approval", "input"])
+  .enum(["wave", "timer", "retry", "cut", "claim", "approval", "input", "signal"])
   .nullable()
   .meta({ description: "What it waits for." });
 const problem = error.nullable().meta({ description: "Why its writer last stepped back without writing." });
@@ -105,6 +106,12 @@ export const turn = z.object({
   at: time,
 });
 export type TurnJson = z.infer<typeof turn>;
+
+const awaited = z.object({
+  signal: z.string(),
+  since: time,
+  dueAt: time.nullable().meta({ description: "When the wait is over without one; null: never." }),
+});
 
 export const cut = z.object({
   stream: z.string().meta({ description: "`run`, or `task:<taskId>`." }),
@@ -155,6 +162,7 @@ export const run = runSummary.extend({
   problem,
   reason: z.string().nullable().meta({ description: "The first thing to look at, and what to do." }),
   approvals: z.array(approval).meta({ description: "Calls that wait for a person, and decided ones; oldest first." }),
+  signals: z.array(awaited).meta({ description: "Signals that the workflow waits for, while nothing else goes on." }),
   cuts: z.array(cut).meta({ description: "Cuts that wait for a decision, since they would repeat an effect." }),
   turns: z
     .array(turn)
@@ -212,6 +220,11 @@ export const runJson = (view: RunView): RunJson => ({
   simulated: view.simulated,
   receipt: view.receipt,
   approvals: view.approvals.map(approvalJson),
+  signals: view.signals.map(({ signal, since, dueAt }) => ({
+    signal,
+    since: rfc3339(since),
+    dueAt: dueAt === null ? null : rfc3339(dueAt),
+  })),
   cuts: view.cuts.map(cutJson),
   turns: view.said?.turns.map(turnJson) ?? null,
   turnCount: view.said?.count ?? null,

@@ -1,11 +1,13 @@
-// Routes of what people tell a run: decisions about calls and cuts, messages of a conversation, a nudge. Each is a fact; the first under its key wins.
+// Routes of what people tell a run: decisions about calls and cuts, messages of a conversation, signals, a nudge. Each is a fact; the first under its key wins.
 import * as z from "zod";
 import {
   COST_CAP_MAX_USD,
   DECIDED_BY_MAX_CHARS,
   DECISION_COMMENT_MAX_CHARS,
   REQUEST_BODY_BYTES,
+  SIGNAL_NAME_MAX_CHARS,
 } from "../core/limits.ts";
+import { json } from "../core/messages.ts";
 import { readJson } from "./body.ts";
 import type { HttpContext, HttpDeps } from "./deps.ts";
 import { answerTold, findRun, idempotencyKeyOf, noteTold } from "./runs.ts";
@@ -51,6 +53,19 @@ export async function sendMessage(c: HttpContext, deps: HttpDeps): Promise<Respo
   const ref = await findRun(c, deps);
   const said = { ...ref, ...body, ...(key === undefined ? {} : { idempotencyKey: key }) };
   return answerTold(c, ref.runId, await deps.useCases.sendMessage(said));
+}
+
+export const signal = z.strictObject({
+  signal: z.string().min(1).max(SIGNAL_NAME_MAX_CHARS).meta({ description: "Its name, as the workflow waits for it." }),
+  value: json.default(null).meta({ description: "What the workflow's `waitFor` answers with." }),
+});
+
+export async function sendSignal(c: HttpContext, deps: HttpDeps): Promise<Response> {
+  const body = await readJson(c.req.raw, REQUEST_BODY_BYTES, signal);
+  const key = idempotencyKeyOf(c);
+  const ref = await findRun(c, deps);
+  const sent = { ...ref, ...body, ...(key === undefined ? {} : { idempotencyKey: key }) };
+  return answerTold(c, ref.runId, await deps.useCases.sendSignal(sent));
 }
 
 export const resumption = z.strictObject({

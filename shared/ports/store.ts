@@ -37,7 +37,7 @@ export interface Lease {
 }
 
 /** What a parked stream waits for. `cut`, `claim` and `input` have no wake time: only a fact, or a person, ends them. */
-export type Wait = "wave" | "timer" | "retry" | "cut" | "claim" | "approval" | "input";
+export type Wait = "wave" | "timer" | "retry" | "cut" | "claim" | "approval" | "input" | "signal";
 
 export type Acquired =
   /** `watched`: somebody sees the run's answers come (ports/live.ts). */
@@ -272,6 +272,7 @@ export type RunStatus =
   | "waitingCut"
   | "waitingApproval"
   | "awaitingInput"
+  | "waitingSignal"
   | "waitingTimer"
   | "waitingRetry"
   | "completed"

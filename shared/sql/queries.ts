@@ -165,8 +165,8 @@ WITH want AS MATERIALIZED (
          sum((wait IS NOT DISTINCT FROM 'cut')::int - (old_wait IS NOT DISTINCT FROM 'cut')::int)::int AS cut,
          sum((wait IS NOT DISTINCT FROM 'approval')::int - (old_wait IS NOT DISTINCT FROM 'approval')::int)::int AS approval,
          sum((wait IS NOT DISTINCT FROM 'input')::int - (old_wait IS NOT DISTINCT FROM 'input')::int)::int AS input,
-         max(CASE wait WHEN 'timer' THEN 'waitingTimer' WHEN 'retry' THEN 'waitingRetry' ELSE 'running' END) FILTER (WHERE stream_id = 'run') AS phase,
-         max(CASE old_wait WHEN 'timer' THEN 'waitingTimer' WHEN 'retry' THEN 'waitingRetry' ELSE 'running' END) FILTER (WHERE stream_id = 'run') AS old_phase,
+         max(CASE wait WHEN 'timer' THEN 'waitingTimer' WHEN 'retry' THEN 'waitingRetry' WHEN 'signal' THEN 'waitingSignal' ELSE 'running' END) FILTER (WHERE stream_id = 'run') AS phase,
+         max(CASE old_wait WHEN 'timer' THEN 'waitingTimer' WHEN 'retry' THEN 'waitingRetry' WHEN 'signal' THEN 'waitingSignal' ELSE 'running' END) FILTER (WHERE stream_id = 'run') AS old_phase,
          bool_or(stream_id = 'run' AND status = 'ended') AS over
   FROM moved WHERE ord IS NOT NULL GROUP BY run_id
 ), rows_last AS MATERIALIZED (
@@ -770,7 +770,7 @@ WITH locked AS MATERIALIZED (
   SELECT $1::uuid, wave, on_failure, unsettled, unsettled = 0 OR broke, max_parallel FROM counts
 ), stated AS (
   UPDATE :agent.runs r SET waiting_cut = r.waiting_cut - (go.wait = 'cut')::int, phase = 'running'
-  FROM go JOIN moved m ON m.stream_id = 'run' AND go.wait IN ('cut', 'timer', 'retry') WHERE r.run_id = $1::uuid
+  FROM go JOIN moved m ON m.stream_id = 'run' AND go.wait IN ('cut', 'timer', 'retry', 'signal') WHERE r.run_id = $1::uuid
 )
 SELECT m.inbox_seq, (SELECT coalesce(array_agg(wave ORDER BY wave), '{}') FROM counts WHERE unsettled = 0 OR broke) AS complete
 FROM moved m WHERE m.stream_id = 'run'
@@ -1408,6 +1408,14 @@ WHERE s.run_id = c.run_id AND s.stream_id = c.stream_id;
     "0008_retries": `
 ALTER TABLE :agent.runs ADD COLUMN retries int NOT NULL DEFAULT 0;
 ALTER TABLE :agent.waves ADD COLUMN reopened int NOT NULL DEFAULT 0;
+`,
+    "0009_signals": `
+ALTER TABLE :agent.runs
+  DROP CONSTRAINT runs_phase_check,
+  ADD CONSTRAINT runs_phase_check CHECK (phase IN ('created', 'running', 'waitingRetry', 'waitingTimer', 'waitingSignal'));
+ALTER TABLE :agent.streams
+  DROP CONSTRAINT streams_wait_check,
+  ADD CONSTRAINT streams_wait_check CHECK (wait IN ('wave', 'timer', 'retry', 'cut', 'claim', 'approval', 'input', 'signal'));
 `,
   },
 } as const;

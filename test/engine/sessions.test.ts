@@ -84,6 +84,21 @@ describe("sessions", () => {
     expect(model.ledger).toHaveLength(1);
   });
 
+  test("under one key one message is said: again it is told so, another one is refused, and both though the session is over", async () => {
+    const { stack } = chat((r) => `re ${heard(r)}`);
+    const runId = await stack.start(AGENT, "a");
+    await stack.drive({ agent: AGENT, runId });
+    const keyed = (text: string, close = true) =>
+      sendMessage(stack.deps, { ...say(runId, text, { close }), idempotencyKey: "k" });
+    expect(await keyed("bye")).toEqual({ type: "told" });
+    const answers = async () => [await keyed("bye"), await keyed("bye", false), await keyed("see you")];
+    const conflict = { type: "refused", error: { code: "idempotency.conflict" } };
+    expect(await answers()).toMatchObject([{ type: "told" }, conflict, conflict]);
+    expect(await stack.drive({ agent: AGENT, runId })).toMatchObject({ status: "completed", output: "re bye" });
+    expect(await answers()).toMatchObject([{ type: "told" }, conflict, conflict]);
+    expect(await said(stack, runId)).toEqual(["user: a", "agent: re a", "user: bye", "agent: re bye"]);
+  });
+
   test("messages that come while it works begin the next turn, in order; a steering one is read at the next step", async () => {
     let open = false;
     const slow = tool("slow", async () => {

@@ -96,6 +96,7 @@ export function fakeApp(fakes: Fakes = {}, basePath?: string) {
       decideCut: async () => ({ type: "told" }),
       retryRun: async () => ({ type: "told" }),
       sendMessage: async () => ({ type: "told" }),
+      sendSignal: async () => ({ type: "told" }),
       readRun: async () => null,
       readCall: async () => ({ type: "refused", error: { code: "not_found", message: "There is no such call." } }),
       readTurns: async () => ({ type: "turns", page: { turns: [], next: null, count: 1 } }),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { DECIDED_BY_MAX_CHARS, DECISION_COMMENT_MAX_CHARS } from "../../shared/core/limits.ts";
+import { DECIDED_BY_MAX_CHARS, DECISION_COMMENT_MAX_CHARS, SIGNAL_NAME_MAX_CHARS } from "../../shared/core/limits.ts";
 import { fakeApp, KEY_NAME, RUN } from "./fakes.ts";
 
 const OTHER = "01980f2e-7c1a-4d5b-9e3f-000000000002";
@@ -12,13 +12,23 @@ function listening() {
     return { type: "told" } as const;
   };
   const app = fakeApp({
-    useCases: { decideApproval: told, decideCut: told, sendMessage: told, resumeRun: async () => told("nudged") },
+    useCases: {
+      decideApproval: told,
+      decideCut: told,
+      sendMessage: told,
+      sendSignal: told,
+      resumeRun: async () => told("nudged"),
+    },
   });
   return { ...app, heard };
 }
-const refusing = (code: "decision.taken" | "run.ended" | "run.not_a_session" | "cut.not_waiting") => {
+const refusing = (
+  code: "decision.taken" | "run.ended" | "run.not_a_session" | "run.is_a_session" | "cut.not_waiting",
+) => {
   const refused = async () => ({ type: "refused", error: { code, message: "By ann, at noon." } }) as const;
-  return fakeApp({ useCases: { decideApproval: refused, decideCut: refused, sendMessage: refused } });
+  return fakeApp({
+    useCases: { decideApproval: refused, decideCut: refused, sendMessage: refused, sendSignal: refused },
+  });
 };
 
 describe("a decision about a call", () => {
@@ -72,6 +82,36 @@ describe("a message", () => {
 
   test.each(["run.ended", "run.not_a_session"] as const)("%s is 409", async (code) => {
     const response = await refusing(code).post(`/runs/${RUN}/messages`, { text: "hello" });
+    expect([response.status, ((await response.json()) as { code: string }).code]).toEqual([409, code]);
+  });
+});
+
+describe("a signal", () => {
+  test("202, with null for no value, and its idempotency key", async () => {
+    const { post, heard } = listening();
+    expect((await post(`/runs/${RUN}/signals`, { signal: "go" })).status).toBe(202);
+    await post(`/runs/${RUN}/signals`, { signal: "go", value: { a: [1] } }, { "idempotency-key": "k1" });
+    expect(heard).toEqual([
+      { agent: "echo", runId: RUN, signal: "go", value: null },
+      { agent: "echo", runId: RUN, signal: "go", value: { a: [1] }, idempotencyKey: "k1" },
+    ]);
+  });
+
+  test.each([
+    [{}, "$.signal"],
+    [{ signal: "" }, "$.signal"],
+    [{ signal: "x".repeat(SIGNAL_NAME_MAX_CHARS + 1) }, "$.signal"],
+    [{ signal: "go", payload: 1 }, "$.payload"],
+  ])("%j is refused with the place, and sends nothing", async (body, path) => {
+    const { post, heard } = listening();
+    const response = await post(`/runs/${RUN}/signals`, body);
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ code: "request.invalid", errors: [{ path }] });
+    expect(heard).toEqual([]);
+  });
+
+  test.each(["run.ended", "run.is_a_session"] as const)("%s is 409", async (code) => {
+    const response = await refusing(code).post(`/runs/${RUN}/signals`, { signal: "go" });
     expect([response.status, ((await response.json()) as { code: string }).code]).toEqual([409, code]);
   });
 });

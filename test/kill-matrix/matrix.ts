@@ -82,7 +82,12 @@ async function drivenOn(
   }
 }
 const VISITS_MAX = 10;
-const WAITS_FOR_PEOPLE: ReadonlySet<string> = new Set(["waitingApproval", "awaitingInput", "waitingCut"]);
+const WAITS_FOR_PEOPLE: ReadonlySet<string> = new Set([
+  "waitingApproval",
+  "awaitingInput",
+  "waitingCut",
+  "waitingSignal",
+]);
 
 const generationOf = (scenario: Scenario): number => (scenario.before === undefined ? 1 : 2);
 

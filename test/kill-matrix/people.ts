@@ -3,10 +3,10 @@
 import type { Json } from "../../shared/core/json.ts";
 import type { ModelRequest } from "../../shared/core/messages.ts";
 import type { EngineDeps } from "../../shared/engine/deps.ts";
-import { decideApproval, sendMessage } from "../../shared/engine/speak-to-task.ts";
-import { agent, role, tool } from "../support/agents.ts";
+import { decideApproval, sendMessage, sendSignal } from "../../shared/engine/speak-to-task.ts";
+import { agent, role, tool, workflow } from "../support/agents.ts";
 import { effectOf } from "../support/log-checker.ts";
-import { AGENT, charge, type Scenario, takeEffect } from "./world.ts";
+import { AGENT, charge, echo, type Scenario, takeEffect } from "./world.ts";
 
 const results = (request: ModelRequest): string =>
   (request.messages.at(-1)?.content ?? []).flatMap((p) => (p.type === "toolResult" ? [p.text] : [])).join(" | ");
@@ -114,4 +114,34 @@ const session: Scenario = {
   },
 };
 
-export const PEOPLE: readonly Scenario[] = [approvals, expired, unknown, session];
+/** One that is awaited, one that comes too early, and one that nobody sends; whoever sends comes again after every death. */
+const signals: Scenario = {
+  name: "signals: awaited, sent too early, and never sent",
+  input: "x",
+  output: [1, "<side>", "early", null, { last: true }],
+  status: "completed",
+  keyedEffects: 0,
+  agent: () =>
+    agent(
+      AGENT,
+      [role("r")],
+      workflow(async (ctx) => {
+        const first = await ctx.waitFor("go");
+        const side = await ctx.ask("r", "side");
+        const early = await ctx.waitFor("early");
+        const never = await ctx.waitFor("never", { timeoutMs: 30 });
+        return [first, side, early, never, await ctx.waitFor("last")];
+      }),
+    ),
+  respond: echo,
+  people: async (deps, runId) => {
+    const sent = [
+      { signal: "early", value: "early" },
+      { signal: "go", value: 1 },
+      { signal: "last", value: { last: true } },
+    ];
+    for (const one of sent) await sendSignal(deps, { agent: AGENT, runId, ...one, idempotencyKey: one.signal });
+  },
+};
+
+export const PEOPLE: readonly Scenario[] = [signals, approvals, expired, unknown, session];

@@ -45,6 +45,15 @@ roles:
   clerk: { model: mock/script, system: You wire., tools: [wire] }
 `;
 
+const SHOP = `name: shop
+description: Sells.
+roles:
+  clerk: { model: mock/script, system: You sell. }
+`;
+const SHOP_WORKFLOW = `import { defineWorkflow } from "toren";
+export default defineWorkflow(async (ctx) => [await ctx.waitFor("paid"), await ctx.waitFor("name", { timeoutMs: 3_600_000 })]);
+`;
+
 const heard = (request: ModelRequest): string =>
   (request.messages.at(-1)?.content ?? [])
     .map((part) => (part.type === "text" || part.type === "toolResult" ? part.text : ""))
@@ -73,6 +82,8 @@ beforeAll(async () => {
     await bench.write(`agents/${name}/agent.yaml`, yaml);
     await bench.write(`agents/${name}/tools.ts`, TOOLS);
   }
+  await bench.write("agents/shop/agent.yaml", SHOP);
+  await bench.write("agents/shop/workflows/main.ts", SHOP_WORKFLOW);
   server = await bench.serve(model);
 });
 afterAll(async () => {
@@ -184,6 +195,44 @@ describe("a call that waits for approval", () => {
     const json = await quiet;
     expect(JSON.parse(json.out)).toMatchObject({ status: "completed", output: "heard: paid dora 800" });
     expect(json.err).toMatch(/pay waits for approval[\s\S]*dora/);
+  });
+});
+
+describe("toren jobs signal", () => {
+  test("says what is awaited; a value is JSON, a text with --text; the run goes on to its end", async () => {
+    const run = await start("shop", "x", "waitingSignal");
+    expect(run).toMatchObject({
+      wait: "signal",
+      signals: [{ signal: "paid", since: expect.any(String), dueAt: null }],
+    });
+    const shown = (await bench.toren(["jobs", "show", run.runId])).out;
+    expect(shown).toMatch(/paid awaited as a signal +for /);
+    expect(shown).toMatch(/toren jobs signal \w{8} paid VALUE/);
+    expect((await bench.json(["jobs", "list", "--status", "waitingSignal"])).value).toMatchObject({
+      runs: [{ runId: run.runId }],
+    });
+    expect((await bench.json(["jobs", "signal", run.runId, "name", "ann", "--text"])).value).toEqual({
+      runId: run.runId,
+    });
+    expect((await bench.toren(["jobs", "signal", run.runId, "paid", '{"cents":5}'])).err).toMatch(/^Sent\./);
+    expect((await become(run.runId, "completed")).output).toEqual([{ cents: 5 }, "ann"]);
+    const tail = (await bench.toren(["jobs", "tail", run.runId])).out;
+    expect(tail).toMatch(/SignalAwaited +paid\n/);
+    expect(tail).toMatch(/SignalReceived +name ann\n/);
+    await refused(["jobs", "signal", run.runId, "paid"], "run.ended");
+  });
+
+  test("what isn't JSON, a session, an unknown run and a name that is too long are refused, and nothing is sent", async () => {
+    const run = await start("shop", "x", "waitingSignal");
+    const typo = await bench.toren(["jobs", "signal", run.runId, "paid", "{cents:5}"]);
+    expect([typo.status, typo.err]).toEqual([2, expect.stringMatching(/isn't JSON.*--text/)]);
+    await refused(["jobs", "signal", run.runId, "x".repeat(201)], "request.invalid");
+    await refused(["jobs", "signal", "00000000-0000-4000-8000-000000000000", "paid"], "run.unknown");
+    const talk = await start("talk", "hello", "awaitingInput");
+    await refused(["jobs", "signal", talk.runId, "paid"], "run.is_a_session");
+    expect((await show(run.runId)).status).toBe("waitingSignal");
+    await bench.json(["jobs", "cancel", run.runId]);
+    await become(run.runId, "cancelled");
   });
 });
 

@@ -22,6 +22,7 @@ const GATES = "test/adapters/flow/overlap.test.ts";
 const UNKNOWN_OUTCOME = "test/engine/unknown-outcome.test.ts";
 const SIMULATION = "test/sim/simulation.test.ts";
 const KEPT_CALLS = "test/engine/kept-calls.test.ts";
+const SIGNALS = "test/core/workflow/signals.test.ts";
 const KEEP_RUN = "test/engine/keep-run.test.ts";
 const RETRY = "test/engine/retry.test.ts";
 const PROPERTIES = "test/core/workflow/properties.test.ts";
@@ -497,12 +498,23 @@ export const BUGS: readonly Bug[] = [
     killedBy: { file: "test/core/task/compaction.test.ts", test: "an input over the window is summarised in parts" },
   },
   {
+    name: "an answer that the provider makes already has to fit the cap once more",
+    edits: [
+      {
+        file: "shared/core/task/loop.ts",
+        find: "  if (acceptedAs(state, ask.digest) !== null) return",
+        replace: "  if (acceptedAs(state, ask.digest) === ask.digest) return",
+      },
+    ],
+    killedBy: { file: "test/core/task/loop.test.ts", test: "an answer that the provider makes already is fetched" },
+  },
+  {
     name: "a call that the provider kept is sent again",
     edits: [
       {
         file: "shared/engine/ask-step.ts",
-        find: "state.asking?.digest === ask.digest ? state.accepted : null",
-        replace: "state.asking?.digest === ask.digest && state.accepted === ask.digest ? state.accepted : null",
+        find: "const reattach = acceptedAs(state, ask.digest);",
+        replace: "const reattach = state.steps < 0 ? acceptedAs(state, ask.digest) : null;",
       },
     ],
     killedBy: { file: KEPT_CALLS, test: "I5: the call is fetched by whoever takes over" },
@@ -855,5 +867,60 @@ export const BUGS: readonly Bug[] = [
       },
     ],
     killedBy: { file: SIMULATION, test: "a wave through gates with few places" },
+  },
+  {
+    name: "a plan leaves its run shown as waiting for a signal",
+    edits: [
+      {
+        file: `${QUERIES}/plan.sql`,
+        find: "go.wait IN ('cut', 'timer', 'retry', 'signal')",
+        replace: "go.wait IN ('cut', 'timer', 'retry')",
+      },
+    ],
+    killedBy: { file: STORE, test: "a plan after a wait on" },
+  },
+  {
+    name: "a signal that nobody waits for yet is forgotten",
+    edits: [
+      {
+        file: "shared/core/workflow/session.ts",
+        find: "const taker = this.#longestWaiting(fact.signal);\n      if (taker === undefined)",
+        replace: "const taker = this.#longestWaiting(fact.signal);\n      if (taker !== undefined)",
+      },
+    ],
+    killedBy: { file: SIGNALS, test: "one that comes before anybody waits is kept, and goes to one wait" },
+  },
+  {
+    name: "a signal goes to the wait that began last",
+    edits: [
+      {
+        file: "shared/core/workflow/session.ts",
+        find: "return waiting.sort((a, b) => a.known.seq - b.known.seq)[0];",
+        replace: "return waiting.sort((a, b) => b.known.seq - a.known.seq)[0];",
+      },
+    ],
+    killedBy: { file: SIGNALS, test: "of several waits the one that began first gets it" },
+  },
+  {
+    name: "a wait for a signal that is over with the run isn't on record",
+    edits: [
+      {
+        file: "shared/core/workflow/decide.ts",
+        find: '"value" in decision.event || decision.event.type === "SignalAwaited";',
+        replace: '"value" in decision.event;',
+      },
+    ],
+    killedBy: { file: SIGNALS, test: "S7: a wait that is over in the tick that ends the run is on record" },
+  },
+  {
+    name: "a wait for a signal is given up by the log, whether its signal came or not",
+    edits: [
+      {
+        file: "shared/engine/absorb.ts",
+        find: 'if (op.type === "SignalAwaited") continue;',
+        replace: 'if (op.type === "StepStarted") continue;',
+      },
+    ],
+    killedBy: { file: "test/engine/signals.test.ts", test: "a time that passes after the signal came says nothing" },
   },
 ];

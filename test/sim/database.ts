@@ -78,7 +78,7 @@ export interface RunRecord extends Row {
   readonly waitingCut: number;
   readonly waitingApproval: number;
   readonly waitingInput: number;
-  readonly phase: "created" | "running" | "waitingRetry" | "waitingTimer";
+  readonly phase: "created" | "running" | "waitingRetry" | "waitingTimer" | "waitingSignal";
   readonly createdAt: number;
   readonly endedAt: number | null;
   readonly budget: RunBudget | null;

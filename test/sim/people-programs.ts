@@ -95,7 +95,45 @@ const replanned = (decisions: readonly ("keep" | "rerun")[]): Program =>
     { editions: 3, wavering: true, people: { decisions } },
   );
 
+/** What is sent comes before anybody waits, while somebody does, and when it is too late: everything is got once, in the order that the log has. */
+const signalled = program(
+  "signals, early, late and never",
+  async (ctx) => {
+    const side = ask(ctx, { id: "side", rounds: [["book"], ["look"]] });
+    const first = await ctx.waitFor("go");
+    const pair = await Promise.all([ctx.waitFor<string>("pair"), ctx.waitFor<string>("pair")]);
+    const never = await ctx.waitFor("never", { timeoutMs: 30_000 });
+    const last = await ask(ctx, { id: `${first}`, rounds: [["post"]] });
+    const late = await Promise.race([ctx.waitFor("late"), ctx.sleep(1).then(() => ctx.waitFor("late"))]);
+    return [await side, pair.map((text) => text ?? "").sort(), never, last, late];
+  },
+  {
+    people: {
+      signals: [
+        { signal: "go", value: 1 },
+        { signal: "pair", value: "a" },
+        { signal: "pair", value: "b" },
+        { signal: "late", value: { deep: [1] } },
+        { signal: "nobody waits for it", value: null },
+      ],
+    },
+  },
+);
+
+/** The wait stands behind what is edited: it is cut, and what was sent isn't. */
+const signalledEdited = program(
+  "signals under edits",
+  async (ctx, { edition }) => {
+    const before = await ask(ctx, { id: `e${edition}` });
+    const [got, timed] = [await ctx.waitFor("go"), await ctx.waitFor("never", { timeoutMs: 5_000 })];
+    return [typeof before, got, timed, await ctx.waitFor("go")];
+  },
+  { editions: 3, people: { signals: ["a", "a"].map((value) => ({ signal: "go", value })) } },
+);
+
 export const PEOPLE_PROGRAMS: readonly Program[] = [
+  signalled,
+  signalledEdited,
   allowed,
   expired,
   unknown,

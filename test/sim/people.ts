@@ -1,6 +1,6 @@
 // People around a simulated run: they look at it now and then, from some worker's HTTP side, and do what it waits for; or speak when they like. What they
 // ask may get lost like anything else, so they ask again, and two of them ask the same.
-import { decideApproval, decideCut, type Spoken, sendMessage } from "../../shared/engine/speak-to-task.ts";
+import { decideApproval, decideCut, type Spoken, sendMessage, sendSignal } from "../../shared/engine/speak-to-task.ts";
 import type { Run } from "./database.ts";
 import type { People } from "./program.ts";
 import type { Random } from "./random.ts";
@@ -43,9 +43,16 @@ export function createVisitor(people: People, random: Random): Visitor {
     if (told.type === "refused" && told.error.code === "cut.nothing_to_keep")
       await decideCut(deps, { agent, runId, decision: "rerun", by: "ann" });
   };
+  /** Two who send the same at the same moment are one. */
+  const send = async (deps: Deps, runId: string, signals: NonNullable<People["signals"]>): Promise<void> => {
+    const i = random.int(signals.length);
+    const sent = signals[i];
+    if (sent !== undefined) await sendSignal(deps, { agent, runId, ...sent, idempotencyKey: `s${i}` });
+  };
   return {
     visit: async (deps, { record: { runId } }) => {
-      const { allows, decisions, says } = people;
+      const { allows, decisions, says, signals } = people;
+      if (signals !== undefined) await send(deps, runId, signals);
       if (allows !== undefined) await allow(deps, runId, allows);
       if (decisions !== undefined) await decide(deps, runId, decisions);
       if (says !== undefined) await speak(deps, runId, says);

@@ -2,10 +2,13 @@
 
 import { GRACE_MS } from "../../shared/core/limits.ts";
 import { NOTHING } from "../../shared/core/task/ledger.ts";
-import type { Plan } from "../../shared/ports/store.ts";
+import type { Plan, Wait } from "../../shared/ports/store.ts";
 import { inOrder, insertEvents, post } from "./append.ts";
 import { type Run, runKey, type Stream, type Transaction, UniqueViolation } from "./database.ts";
 import { stored } from "./stored.ts";
+
+/** Waits of a run's own stream that its cached status names. */
+const STATED: ReadonlySet<Wait> = new Set(["cut", "timer", "retry", "signal"]);
 
 /** Null: head or epoch was not as expected. */
 export async function planStatement(
@@ -36,7 +39,7 @@ export async function planStatement(
   for (const { wave, streamId } of claimed) claim(tx, run, wave, streamId, now);
   for (const wave of plan.waves) for (const task of wave.fresh) born(tx, run, wave.wave, task, now);
   const complete = plan.waves.flatMap((wave) => addWave(tx, run, wave));
-  if (own.wait === "cut" || own.wait === "timer" || own.wait === "retry") {
+  if (own.wait !== null && STATED.has(own.wait)) {
     await tx.lock([runKey(runId)]);
     const cuts = own.wait === "cut" ? 1 : 0;
     tx.write(() => {

@@ -55,6 +55,8 @@ export interface People {
   allows?(call: PendingApproval, random: Random): boolean | null;
   /** What is decided about a cut, one of these each time; left out: nobody decides. */
   readonly decisions?: readonly ("keep" | "rerun")[];
+  /** What is sent to its workflow, each once, at any time and in any order. */
+  readonly signals?: readonly { readonly signal: string; readonly value: Json }[];
   /** What its user says, each once, at any time and in any order; closed when all was said. */
   readonly says?: readonly string[];
 }

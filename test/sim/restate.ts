@@ -9,8 +9,12 @@ interface Item {
   readonly row: Stream;
 }
 
-const phaseOf = (wait: Wait | null): RunRecord["phase"] =>
-  wait === "timer" ? "waitingTimer" : wait === "retry" ? "waitingRetry" : "running";
+const PHASES: Readonly<Partial<Record<Wait, RunRecord["phase"]>>> = {
+  timer: "waitingTimer",
+  retry: "waitingRetry",
+  signal: "waitingSignal",
+};
+const phaseOf = (wait: Wait | null): RunRecord["phase"] => (wait !== null && PHASES[wait]) || "running";
 
 const PERSONS = ["cut", "approval", "input"] as const;
 

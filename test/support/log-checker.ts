@@ -132,6 +132,13 @@ const PERSONS = new Map([
   ["input", "awaitingInput"],
 ]);
 
+/** Waits of a run's own stream, as its status names them. */
+const PHASES = new Map([
+  ["timer", "waitingTimer"],
+  ["retry", "waitingRetry"],
+  ["signal", "waitingSignal"],
+]);
+
 /** No run that hasn't ended without something that will wake it (I10). */
 function checkWake(run: RunDump): string[] {
   const own = run.streams.find((s) => s.streamId === "run");
@@ -144,7 +151,7 @@ function checkWake(run: RunDump): string[] {
     if (s.status !== "parked") return [forever];
     if (s.wait === "wave") return open.some((t) => t.wave !== null && coming.has(t.wave)) ? [] : [forever];
     if (s.wait === "claim") return over ? [forever] : [];
-    return PERSONS.has(s.wait ?? "") ? [] : [forever];
+    return PERSONS.has(s.wait ?? "") || s.wait === "signal" ? [] : [forever];
   });
 }
 
@@ -152,14 +159,7 @@ function checkWake(run: RunDump): string[] {
 function checkStatus(run: RunDump): string[] {
   const own = run.streams.find((s) => s.streamId === "run");
   if (own === undefined) return ["it has no stream of its own"];
-  const phase =
-    own.wait === "timer"
-      ? "waitingTimer"
-      : own.wait === "retry"
-        ? "waitingRetry"
-        : own.leaseEpoch === 0
-          ? "created"
-          : "running";
+  const phase = PHASES.get(own.wait ?? "") ?? (own.leaseEpoch === 0 ? "created" : "running");
   const person = [...PERSONS].find(([wait]) => run.streams.some((s) => s.wait === wait))?.[1];
   const said = own.outcome ?? person ?? phase;
   return said === run.status ? [] : [`status is ${run.status}, its streams say ${said}`];

@@ -9,7 +9,7 @@ import { textOf } from "./history.ts";
 import { type Amount, askedFor, type Budget, isCapped, type Ledger, overBudget, sum } from "./ledger.ts";
 import type { Call, Verdict } from "./phase.ts";
 import { pressure, tokensOfHeader, tokensOfMessages } from "./pressure.ts";
-import { requestDigest, stepIdOf, summaryIdOf, type TaskState } from "./task-state.ts";
+import { acceptedAs, requestDigest, stepIdOf, summaryIdOf, type TaskState } from "./task-state.ts";
 
 export interface Caps {
   readonly maxSteps: number;
@@ -107,6 +107,7 @@ function nextQuestion(state: TaskState, caps: Caps): Action {
       ? pressure(state.measured, history)
       : tokensOfHeader(header) + tokensOfMessages(ask.request.messages);
   const reserve = askedFor(input, ask.request.maxTokens, dollarsMatter ? caps.rates : null);
+  if (acceptedAs(state, ask.digest) !== null) return { ...ask, reserve }; // reserved already, and only fetched
   const over = overBudget(caps.budget, spentSoFar(state.ledger), reserve, "the role's");
   return over === null ? { ...ask, reserve } : fail({ code: "budget_exhausted", message: over });
 }

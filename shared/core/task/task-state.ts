@@ -93,4 +93,7 @@ export function initialState(header: Header, check: OutputCheck | null, input: J
 export const stepIdOf = (state: TaskState): string => `s${state.steps}`;
 /** Of the next question about the conversation itself. */
 export const summaryIdOf = (state: TaskState): string => `c${state.summaryCalls}`;
+/** The name of the answer that the provider makes to this question already, though its worker died; null: there is none. */
+export const acceptedAs = (state: TaskState, digest: string): string | null =>
+  state.asking?.digest === digest ? state.accepted : null;
 export const requestDigest = (state: TaskState): string => linkOf(state.header, state.history);

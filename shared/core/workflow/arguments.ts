@@ -1,9 +1,10 @@
 // What an author hands to ctx, checked and turned into requests. Each function throws a TorenError that says what was wrong with which argument.
 import { TorenError } from "../errors.ts";
 import { type Json, NotJson, toJson } from "../json.ts";
-import { PARALLEL_MAX, TIME_MAX_MS, WAVE_TASKS_MAX } from "../limits.ts";
+import { PARALLEL_MAX, SIGNAL_NAME_MAX_CHARS, TIME_MAX_MS, WAVE_TASKS_MAX } from "../limits.ts";
 import {
   type Request,
+  type SignalRequest,
   type StepFn,
   type StepRequest,
   type TaskRequest,
@@ -125,6 +126,19 @@ export function step(name: string, fn: StepFn, given: StepOptions, defaults: Req
   if (!Number.isSafeInteger(attempts) || attempts < 1)
     throw bad(`${call}: attempts must be a whole number from 1, not ${shown(attempts)}`);
   return { type: "step", name, fn, attempts, timeoutMs: timeout(call, given.timeoutMs) ?? defaults.timeoutMs };
+}
+
+export function waitFor(signal: string, given: { readonly timeoutMs?: number }): SignalRequest {
+  const call = `ctx.waitFor(${JSON.stringify(named("ctx.waitFor", "signal", signal))})`;
+  if (signal.length > SIGNAL_NAME_MAX_CHARS)
+    throw bad(`${call}: a signal's name has ${SIGNAL_NAME_MAX_CHARS} characters at most`);
+  options(call, given, ["timeoutMs"]);
+  const { timeoutMs } = given;
+  return {
+    type: "signal",
+    signal,
+    timeoutMs: timeoutMs === undefined ? undefined : durationMs(call, "timeoutMs", timeoutMs, 0),
+  };
 }
 
 export const sleep = (ms: number): Request => ({ type: "sleep", ms: durationMs("ctx.sleep", "ms", ms, 0) });

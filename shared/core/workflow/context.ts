@@ -53,6 +53,11 @@ export interface WorkflowCtx<I = string> {
   sleep(ms: number): Promise<void>;
   /** Milliseconds since 1970, or a Date. A time that has passed is over at once. */
   sleepUntil(time: number | Date): Promise<void>;
+  /**
+   * The value of a signal of this name, which anybody may send to the run; null when `timeoutMs` passes without one (0: only looks whether one is there).
+   * A signal that came before anybody waited is kept. Each goes to one wait, the one that began first.
+   */
+  waitFor<T = Json>(signal: string, options?: { readonly timeoutMs?: number }): Promise<T | null>;
 }
 
 export type WorkflowFn<I = string> = (ctx: WorkflowCtx<I>) => Promise<Json>;
@@ -91,7 +96,10 @@ export class TimedOut extends Error {
 }
 
 /** What ended an operation; undefined: it needed nobody outside. */
-export type Completion = Extract<RunEvent, { type: "WaveSettled" | "TimerFired" | "StepCompleted" | "StepFailed" }>;
+export type Completion = Extract<
+  RunEvent,
+  { type: "WaveSettled" | "TimerFired" | "StepCompleted" | "StepFailed" | "SignalReceived" }
+>;
 
 /** An operation that is over, as its reader sees it. */
 export interface Ended {
@@ -149,6 +157,12 @@ export function createContext<I>(input: I, runId: string, issue: Issue): Workflo
     random: () => issue({ type: "random" }, (ended) => ended.value),
     sleep: (ms) => calling(() => issue(args.sleep(ms), () => undefined)),
     sleepUntil: (time) => calling(() => issue(args.sleepUntil(time), () => undefined)),
+    waitFor: <T>(signal: string, options: { readonly timeoutMs?: number } = {}) =>
+      calling(() =>
+        issue(args.waitFor(signal, options), ({ by }) =>
+          by?.type === "SignalReceived" ? (toJson(by.value) as T) : null,
+        ),
+      ),
   };
   // Not enumerable and not in the type: what knows the interface sees that they aren't there, and whoever calls them is told why.
   for (const name of LATER) Object.defineProperty(ctx, name, { value: () => calling(() => later(name)) });
@@ -156,7 +170,7 @@ export function createContext<I>(input: I, runId: string, issue: Issue): Workflo
 }
 
 /** Of the product, but not of this version. */
-const LATER = ["waitFor", "run", "continueAsNew"] as const;
+const LATER = ["run", "continueAsNew"] as const;
 
 function later(name: (typeof LATER)[number]): never {
   throw new TorenError("not_in_this_version", `ctx.${name} is not in this version: write the workflow without it`);

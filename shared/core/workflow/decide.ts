@@ -30,7 +30,7 @@ export interface WaveDecision {
 }
 type DecidedEvent = Extract<
   RunEvent,
-  { type: "TimerSet" | "StepStarted" | "NowRead" | "RandomRead" | "RunCompleted" | "RunFailed" }
+  { type: "TimerSet" | "SignalAwaited" | "StepStarted" | "NowRead" | "RandomRead" | "RunCompleted" | "RunFailed" }
 >;
 interface EventDecision {
   readonly type: "event";
@@ -82,6 +82,10 @@ export function createDecider(runId: string, history: RunHistory, tick: Tick): D
         return { type: "TimerSet", ...at, ms: request.ms, dueAt: dueAt(digest, tick.now + request.ms) };
       case "sleepUntil":
         return { type: "TimerSet", ...at, until: request.until, dueAt: dueAt(digest, request.until) };
+      case "signal": {
+        const due = request.timeoutMs === undefined ? {} : { dueAt: Math.ceil(tick.now + request.timeoutMs) };
+        return { type: "SignalAwaited", ...at, signal: request.signal, ...due };
+      }
       case "step": {
         const nth = counted(stepsOfName, request.name);
         return { type: "StepStarted", ...at, name: request.name, idempotencyKey: stepKey(runId, request.name, nth) };
@@ -135,14 +139,16 @@ export function knownOf(seq: number, event: RunEvent): Known {
     seq,
     taskIds: event.type === "WavePlanned" ? event.tasks : [],
     value: event.type === "NowRead" || event.type === "RandomRead" ? event.value : undefined,
-    dueAt: (event.type === "TimerSet" || event.type === "WavePlanned" ? event.dueAt : undefined) ?? null,
+    dueAt: ("dueAt" in event ? event.dueAt : undefined) ?? null,
     idempotencyKey: event.type === "StepStarted" ? event.idempotencyKey : "",
   };
 }
 
-/** Reads and empty waves complete by themselves. */
+/** Reads and empty waves complete by themselves, and so do waits for signals that are here already. */
 const isAlone = (decision: Decision): boolean =>
-  decision.type === "wave" ? decision.tasks.length === 0 : "value" in decision.event;
+  decision.type === "wave"
+    ? decision.tasks.length === 0
+    : "value" in decision.event || decision.event.type === "SignalAwaited";
 
 function move(decision: Decision, seqs: ReadonlyMap<number, number>): Decision {
   const to = (seq: number): number => seqs.get(seq) ?? seq;

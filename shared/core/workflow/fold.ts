@@ -9,9 +9,16 @@ export type WavePlanned = Extract<RunEvent, { type: "WavePlanned" }>;
 export type OperationFact = Exclude<Extract<RunEvent, { op: number }>, { type: "OperationReopened" }>;
 type Reopened = Extract<RunEvent, { type: "OperationReopened" }>;
 
+/** Names no operation: who gets it depends on who waits. */
+export type Signal = Extract<RunEvent, { type: "SignalReceived" }>;
+
 export const isOperation = (event: Recorded<RunEvent>): event is Recorded<Operation> => "after" in event;
 export const isOperationFact = (event: Recorded<RunEvent>): event is Recorded<OperationFact> =>
   "op" in event && event.type !== "OperationReopened";
+/** What the workflow's code is fed with. */
+export type RunFact = OperationFact | Signal;
+export const isRunFact = (event: Recorded<RunEvent>): event is Recorded<RunFact> =>
+  isOperationFact(event) || event.type === "SignalReceived";
 const isEnding = (event: RunEvent): boolean =>
   event.type === "RunCompleted" || event.type === "RunFailed" || event.type === "RunCancelled";
 

@@ -6,8 +6,8 @@ import type { StepRequest } from "./request.ts";
 
 export interface PendingOperation {
   readonly seq: number;
-  readonly type: "wave" | "step" | "timer";
-  /** When a timer, or a wave's time-out, is due, in milliseconds since 1970; null: never. */
+  readonly type: "wave" | "step" | "timer" | "signal";
+  /** When a timer, or a time-out, is due, in milliseconds since 1970; null: never. */
   readonly dueAt: number | null;
 }
 

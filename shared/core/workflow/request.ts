@@ -33,11 +33,18 @@ export interface StepRequest {
   readonly timeoutMs: number;
 }
 
+export interface SignalRequest {
+  readonly type: "signal";
+  readonly signal: string;
+  readonly timeoutMs: number | undefined;
+}
+
 export type Request =
   | WaveRequest
   | StepRequest
   | { readonly type: "sleep"; readonly ms: number }
   | { readonly type: "sleepUntil"; readonly until: number }
+  | SignalRequest
   | { readonly type: "now" }
   | { readonly type: "random" };
 
@@ -71,6 +78,8 @@ export function digestOfRequest(request: Request): string {
       return digestOf({ type: "TimerSet", ms: request.ms });
     case "sleepUntil":
       return digestOf({ type: "TimerSet", until: request.until });
+    case "signal":
+      return digestOf({ type: "SignalAwaited", signal: request.signal });
     case "now":
       return NOW;
     case "random":

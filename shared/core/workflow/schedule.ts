@@ -4,12 +4,13 @@
 // S1  A window is what the code does between the feed of one completion and the end of the microtask queue. It is named by the operation whose completion
 //     was fed (`after`; 0: the start), never by its place in the log: so facts may be absorbed in any grouping.
 // S2  Only an operation that is on record, or in this tick's decisions, completes; one completion is fed at a time. What needs nobody outside (a read, an
-//     empty wave) completes at the end of its window, in recorded order, before the next fact of the log.
+//     empty wave, a wait for a signal that is here) completes at the end of its window, in recorded order, before the next fact of the log. A signal goes
+//     to the wait that began first, or is kept.
 // S3  Within a window operations are matched by digest, equal ones in issue order. The order of unequal ones is free.
 // S4  A recorded operation that its window didn't issue is a contradiction: cut from the first of them (I6). An additional one is none: it is decided now.
 // S5  A cut removes operations, never facts (fold.ts).
 // S6  Decision i will have seq head + i + 1, so one pass feeds a whole inbox.
-// S7  A tick that ends the run records, of what it decided, only what needs nobody outside (reads, empty waves): of the rest nothing was seen, nobody
+// S7  A tick that ends the run records, of what it decided, only what needs nobody outside (reads, empty waves, waits for signals): of the rest nothing was seen, nobody
 //     has to start it, and the end is one append. Reads stay although not all were fed: equal ones in one window must all be there to be told apart.
 // S8  A dry window is sealed: whoever calls ctx then was woken by something foreign. It gets no answer, and `foreign()` turns true.
 import { createContext, type WorkflowFn } from "./context.ts";

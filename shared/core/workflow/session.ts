@@ -4,7 +4,7 @@ import { ERROR_CAUSES_MAX } from "../limits.ts";
 import type { Completion, Ended, Issue } from "./context.ts";
 import { createDecider, type Decider, type Known, knownOf, type Tick } from "./decide.ts";
 import { type Ending, FOREIGN_AWAIT, failed } from "./ending.ts";
-import { isOperation, isOperationFact, type Operation, type OperationFact, type RunHistory } from "./fold.ts";
+import { isOperation, isRunFact, type Operation, type RunFact, type RunHistory, type Signal } from "./fold.ts";
 import type { Advance, Culprit, Outcome, PendingOperation, StepCall } from "./outcome.ts";
 import { digestOfRequest, type Request } from "./request.ts";
 import { quiescence } from "./window.ts";
@@ -27,7 +27,9 @@ export class Session {
   readonly #operationsMax: number;
   /** Recorded operations that the code hasn't issued again, by window and digest, each list from the last to the first. */
   readonly #unmatched: Map<string, RecordedOperation[]>;
-  readonly #facts: Iterator<OperationFact>;
+  readonly #facts: Iterator<RunFact>;
+  /** Signals that nobody has waited for yet, by name. */
+  readonly #kept = new Map<string, Signal[]>();
   readonly #pending = new Map<number, Issued>();
   readonly #settled = new Map<number, RecordedOutcome[]>();
   readonly #failures = new Map<number, { readonly count: number; readonly retryAt: number }>();
@@ -48,7 +50,7 @@ export class Session {
     this.#decider = createDecider(runId, history, tick);
     this.#operationsMax = tick.operationsMax;
     this.#unmatched = Map.groupBy(history.log.filter(isOperation).reverse(), (op) => placeOf(op.after, op.digest));
-    this.#facts = history.log.filter(isOperationFact).values();
+    this.#facts = history.log.filter(isRunFact).values();
   }
 
   readonly issue: Issue = (request, read) => {
@@ -104,7 +106,8 @@ export class Session {
       const { known, request } = issued;
       this.#pending.set(known.seq, issued);
       const alone = known.value !== undefined || (request.type === "wave" && request.tasks.length === 0);
-      if (alone) this.#ready.push({ taker: issued, by: undefined });
+      const signal = request.type === "signal" ? this.#kept.get(request.signal)?.shift() : undefined;
+      if (alone || signal !== undefined) this.#ready.push({ taker: issued, by: signal });
     }
     this.#fresh = [];
   }
@@ -143,7 +146,12 @@ export class Session {
   }
 
   /** Notes what a fact says; answers with whom it completes, if anybody: it may concern an operation that is over or cut. */
-  #absorb(fact: OperationFact): Feed | undefined {
+  #absorb(fact: RunFact): Feed | undefined {
+    if (fact.type === "SignalReceived") {
+      const taker = this.#longestWaiting(fact.signal);
+      if (taker === undefined) this.#kept.set(fact.signal, [...(this.#kept.get(fact.signal) ?? []), fact]);
+      return taker && { taker, by: fact };
+    }
     if (fact.type === "TaskSettled") {
       const outcomes = this.#settled.get(fact.op) ?? [];
       outcomes[fact.task] = fact.outcome;
@@ -156,6 +164,13 @@ export class Session {
     }
     const taker = this.#pending.get(fact.op);
     return taker && { taker, by: fact };
+  }
+
+  #longestWaiting(signal: string): Issued | undefined {
+    const waiting = [...this.#pending.values()].filter(
+      ({ request }) => request.type === "signal" && request.signal === signal,
+    );
+    return waiting.sort((a, b) => a.known.seq - b.known.seq)[0];
   }
 
   #endedOf(known: Known, by: Completion | undefined): Ended {
@@ -237,12 +252,14 @@ const placeOf = (after: number, digest: string): string => `${after} ${digest}`;
 const never = (): Promise<never> => new Promise(() => undefined);
 
 function pendingOf({ known, request }: Issued): PendingOperation {
-  const type = request.type === "wave" || request.type === "step" ? request.type : "timer"; // a read is never pending when all is fed
-  return { seq: known.seq, type, dueAt: known.dueAt };
+  const { type } = request;
+  const kind = type === "wave" || type === "step" || type === "signal" ? type : "timer"; // a read is never pending when all is fed
+  return { seq: known.seq, type: kind, dueAt: known.dueAt };
 }
 
 function reasonOf(op: RecordedOperation): string {
-  const what = "name" in op ? `${op.type} ${op.name}` : op.type;
+  const name = "name" in op ? op.name : "signal" in op ? op.signal : null;
+  const what = name === null ? op.type : `${op.type} ${name}`;
   const where = op.after === 0 ? "at its start" : `after ${op.after}`;
   return `${what} (seq ${op.seq}) is not what the workflow does ${where} any more`;
 }

@@ -1,7 +1,7 @@
 // Runs, and what people tell them.
 import { outlineQuery } from "../inspect.ts";
 import { cancellation, eventsQuery, listQuery, newRun, turnsQuery } from "../runs.ts";
-import { approval, message, resumption, retry } from "../speak.ts";
+import { approval, message, resumption, retry, signal } from "../speak.ts";
 import {
   idempotencyKey,
   inPath,
@@ -89,6 +89,14 @@ export const runPaths = {
       parameters: [runId, idempotencyKey("Under the same key nothing is said twice.")],
       requestBody: takes(message),
       responses: responses({ "202": json(told, "It is recorded; the answer comes in the run's `turns`.") }),
+    },
+  },
+  "/runs/{runId}/signals": {
+    post: {
+      summary: "Sends a signal to a run's workflow. It is kept until the workflow waits for it.",
+      parameters: [runId, idempotencyKey("Under the same key the signal is sent once.")],
+      requestBody: takes(signal),
+      responses: responses({ "202": json(told, "It is recorded.") }),
     },
   },
   "/runs/{runId}/cancel": {

@@ -153,8 +153,8 @@ WITH want AS MATERIALIZED (
          sum((wait IS NOT DISTINCT FROM 'cut')::int - (old_wait IS NOT DISTINCT FROM 'cut')::int)::int AS cut,
          sum((wait IS NOT DISTINCT FROM 'approval')::int - (old_wait IS NOT DISTINCT FROM 'approval')::int)::int AS approval,
          sum((wait IS NOT DISTINCT FROM 'input')::int - (old_wait IS NOT DISTINCT FROM 'input')::int)::int AS input,
-         max(CASE wait WHEN 'timer' THEN 'waitingTimer' WHEN 'retry' THEN 'waitingRetry' ELSE 'running' END) FILTER (WHERE stream_id = 'run') AS phase,
-         max(CASE old_wait WHEN 'timer' THEN 'waitingTimer' WHEN 'retry' THEN 'waitingRetry' ELSE 'running' END) FILTER (WHERE stream_id = 'run') AS old_phase,
+         max(CASE wait WHEN 'timer' THEN 'waitingTimer' WHEN 'retry' THEN 'waitingRetry' WHEN 'signal' THEN 'waitingSignal' ELSE 'running' END) FILTER (WHERE stream_id = 'run') AS phase,
+         max(CASE old_wait WHEN 'timer' THEN 'waitingTimer' WHEN 'retry' THEN 'waitingRetry' WHEN 'signal' THEN 'waitingSignal' ELSE 'running' END) FILTER (WHERE stream_id = 'run') AS old_phase,
          bool_or(stream_id = 'run' AND status = 'ended') AS over
   FROM moved WHERE ord IS NOT NULL GROUP BY run_id
 ), rows_last AS MATERIALIZED (

@@ -60,7 +60,7 @@ WITH locked AS MATERIALIZED (
   SELECT $1::uuid, wave, on_failure, unsettled, unsettled = 0 OR broke, max_parallel FROM counts
 ), stated AS (                                     -- the run goes on: its cached status with it; last, and only after the stream rows have moved
   UPDATE :agent.runs r SET waiting_cut = r.waiting_cut - (go.wait = 'cut')::int, phase = 'running'
-  FROM go JOIN moved m ON m.stream_id = 'run' AND go.wait IN ('cut', 'timer', 'retry') WHERE r.run_id = $1::uuid
+  FROM go JOIN moved m ON m.stream_id = 'run' AND go.wait IN ('cut', 'timer', 'retry', 'signal') WHERE r.run_id = $1::uuid
 )
 SELECT m.inbox_seq, (SELECT coalesce(array_agg(wave ORDER BY wave), '{}') FROM counts WHERE unsettled = 0 OR broke) AS complete
 FROM moved m WHERE m.stream_id = 'run'

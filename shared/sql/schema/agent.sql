@@ -18,7 +18,7 @@ CREATE TABLE :agent.runs (
   waiting_cut int NOT NULL DEFAULT 0,               -- no CHECK: after a lock wait Postgres tests it on the old version of the row first
   waiting_approval int NOT NULL DEFAULT 0,
   waiting_input int NOT NULL DEFAULT 0,
-  phase text NOT NULL DEFAULT 'created' CHECK (phase IN ('created', 'running', 'waitingRetry', 'waitingTimer')),
+  phase text NOT NULL DEFAULT 'created' CHECK (phase IN ('created', 'running', 'waitingRetry', 'waitingTimer', 'waitingSignal')),
   status text NOT NULL GENERATED ALWAYS AS (CASE WHEN ended IS NOT NULL THEN ended WHEN waiting_cut > 0 THEN 'waitingCut'
     WHEN waiting_approval > 0 THEN 'waitingApproval' WHEN waiting_input > 0 THEN 'awaitingInput' ELSE phase END) STORED,
   created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -50,7 +50,7 @@ CREATE TABLE :agent.streams (
   inbox_seq bigint NOT NULL DEFAULT 0,
   status text NOT NULL DEFAULT 'ready' CHECK (status IN ('ready', 'running', 'parked', 'ended')),
   outcome text CHECK (outcome IN ('completed', 'failed', 'cancelled')),
-  wait text CHECK (wait IN ('wave', 'timer', 'retry', 'cut', 'claim', 'approval', 'input')),  -- set by a park, kept through waking, cleared by the next append
+  wait text CHECK (wait IN ('wave', 'timer', 'retry', 'cut', 'claim', 'approval', 'input', 'signal')),  -- set by a park, kept through waking, cleared by the next append
   absorbed bigint NOT NULL DEFAULT 0,               -- facts its writer had seen when it parked: what the audit compares inbox_seq with
   wake_at timestamptz,
   lease_owner uuid,

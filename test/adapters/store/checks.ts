@@ -14,7 +14,7 @@ const RULES: Readonly<Record<string, string>> = {
         WHEN s.status = 'ended' THEN s.outcome
         WHEN EXISTS (SELECT 1 FROM agent.streams c WHERE c.run_id = r.run_id AND c.wait = 'cut') THEN 'waitingCut'
         WHEN s.lease_epoch = 0 THEN 'created'
-        WHEN s.wait = 'retry' THEN 'waitingRetry' WHEN s.wait = 'timer' THEN 'waitingTimer' ELSE 'running' END AS should
+        WHEN s.wait = 'retry' THEN 'waitingRetry' WHEN s.wait = 'timer' THEN 'waitingTimer' WHEN s.wait = 'signal' THEN 'waitingSignal' ELSE 'running' END AS should
       FROM agent.runs r JOIN agent.streams s ON s.run_id = r.run_id AND s.stream_id = 'run') x WHERE status <> should`,
   "waiting_cut counts the streams that wait for a decision": `
     SELECT r.run_id, r.waiting_cut, count(s.*) FROM agent.runs r LEFT JOIN agent.streams s ON s.run_id = r.run_id AND s.wait = 'cut'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import type { Next, Wait } from "../../../shared/ports/store.ts";
-import { type Bench, completed, event, failed, LEASE_MS } from "./bench.ts";
+import { type Bench, completed, event, failed, LEASE_MS, wave } from "./bench.ts";
 
 const park = (wait: Wait, more: { absorbed?: number; wakeAt?: number | null } = {}): Next => ({
   type: "park",
@@ -84,6 +84,20 @@ export function parkSuite(get: () => Bench): void {
         error: null,
         endedAt: expect.any(Number),
       });
+    });
+
+    test.each<[Wait, string]>([
+      ["timer", "waitingTimer"],
+      ["retry", "waitingRetry"],
+      ["signal", "waitingSignal"],
+      ["cut", "waitingCut"],
+    ])("a plan after a wait on %s leaves nothing of %s", async (wait, status) => {
+      const b = get();
+      const stream = b.stream(await b.run());
+      await (await b.take(stream)).write([], park(wait));
+      expect((await b.row(stream.runId)).status).toBe(status);
+      await (await b.take(stream)).plan(wave(0, 1));
+      expect((await b.row(stream.runId)).status).toBe("running");
     });
 
     test("the run waits for a decision about a cut as long as one of its streams does, terminal states above it", async () => {

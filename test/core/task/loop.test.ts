@@ -185,6 +185,26 @@ describe("caps", () => {
     });
   });
 
+  test("an answer that the provider makes already is fetched, though another call of its size would be one too many", () => {
+    const of = capped({ budget: { ...NO_BUDGET, totalTokens: 300 } });
+    const writer = begin(of);
+    started(writer);
+    const ask = nextAction(writer.state, of.caps);
+    if (ask.type !== "ask" || ask.reserve === null) throw new Error("no reservation");
+    const { stepId, digest, reserve } = ask;
+    writer.record({
+      type: "LlmCallStarted",
+      stepId,
+      requestDigest: digest,
+      model: "m",
+      purpose: "step",
+      reserve: { tokens: reserve.tokens },
+    });
+    expect(nextAction(writer.state, of.caps)).toMatchObject({ type: "fail", error: { code: "budget_exhausted" } });
+    writer.record({ type: "LlmCallAccepted", stepId, ref: "resp_1" });
+    expect(nextAction(writer.state, of.caps)).toEqual(ask);
+  });
+
   test("totalTokens null: no cap", () => {
     expect(next(task, spending(1e12, 1e12)).type).toBe("ask");
   });

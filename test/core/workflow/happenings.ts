@@ -2,7 +2,7 @@
 import type { RunEvent } from "../../../shared/core/events.ts";
 import type { Json } from "../../../shared/core/json.ts";
 import type { WorkflowFn } from "../../../shared/core/workflow/context.ts";
-import type { OperationFact } from "../../../shared/core/workflow/fold.ts";
+import type { RunFact } from "../../../shared/core/workflow/fold.ts";
 import type { Outcome } from "../../../shared/core/workflow/schedule.ts";
 import { answer, failure, type Op, World } from "./world.ts";
 
@@ -12,15 +12,15 @@ export const waveOf = (world: World, name: string): Op & { type: "WavePlanned" }
   if (op?.type !== "WavePlanned") throw new Error(`no wave ${name}`);
   return op;
 };
-export const settle = (world: World, name: string, ...outputs: (Json | Error)[]): OperationFact[] => {
+export const settle = (world: World, name: string, ...outputs: (Json | Error)[]): RunFact[] => {
   const op = waveOf(world, name).seq;
   const outcomes = outputs.map((o) => (o instanceof Error ? failure(o.message) : answer(o)));
   return [
-    ...outcomes.map((outcome, task): OperationFact => ({ type: "TaskSettled", op, task, outcome })),
+    ...outcomes.map((outcome, task): RunFact => ({ type: "TaskSettled", op, task, outcome })),
     { type: "WaveSettled", op },
   ];
 };
-export const fired = (world: World, nth: number): OperationFact => {
+export const fired = (world: World, nth: number): RunFact => {
   const timers = world.ops.filter((op) => op.type === "TimerSet");
   return { type: "TimerFired", op: timers[nth]?.seq ?? 0 };
 };
@@ -34,7 +34,7 @@ export const code = (world: World): string =>
   world.outcome.type === "failed" ? world.outcome.error.code : world.outcome.type;
 
 /** A run of this code: its first tick, then one with these facts. */
-export async function run(workflow: WorkflowFn<Json>, ...facts: OperationFact[]): Promise<World> {
+export async function run(workflow: WorkflowFn<Json>, ...facts: RunFact[]): Promise<World> {
   const world = new World(undefined, { topic: "x" });
   await world.tick(workflow);
   if (facts.length > 0) await world.tick(workflow, facts);
@@ -43,7 +43,7 @@ export async function run(workflow: WorkflowFn<Json>, ...facts: OperationFact[])
 export const failedWith = (world: World): unknown =>
   world.outcome.type === "failed" ? world.outcome.error : world.outcome.type;
 /** The run's first operation is a wave, and its first task ends so. */
-export const firstSettled = (outcome = answer("A")): OperationFact[] => [
+export const firstSettled = (outcome = answer("A")): RunFact[] => [
   { type: "TaskSettled", op: 2, task: 0, outcome },
   { type: "WaveSettled", op: 2 },
 ];

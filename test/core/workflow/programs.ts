@@ -8,7 +8,19 @@ export const short = (text: string): string => hash(text).slice(0, 8);
 /** A number that looks random and always is the same for the same text. */
 export const bits = (text: string): number => Buffer.from(hash(text), "base64url").readUInt32BE(0);
 
-type Kind = "ask" | "wave" | "collect" | "timed" | "empty" | "step" | "now" | "random" | "sleep" | "until";
+type Kind =
+  | "ask"
+  | "wave"
+  | "collect"
+  | "timed"
+  | "empty"
+  | "step"
+  | "now"
+  | "random"
+  | "sleep"
+  | "until"
+  | "signal"
+  | "patient";
 export type Tree = { readonly id: number } & (
   | {
       readonly k: "op";
@@ -132,6 +144,10 @@ function operation(tree: Tree & { k: "op" }, ctx: WorkflowCtx<Json>, acc: string
       return ctx.sleep(ms);
     case "until":
       return ctx.sleepUntil(ms);
+    case "signal":
+      return ctx.waitFor(`s${tree.id % 3}`);
+    case "patient":
+      return ctx.waitFor(`s${tree.id % 3}`, { timeoutMs: ms });
   }
 }
 
@@ -147,6 +163,8 @@ const kinds: readonly Kind[] = [
   "random",
   "sleep",
   "until",
+  "signal",
+  "patient",
 ];
 const { tree } = fc.letrec<{ tree: Tree; leaf: Tree }>((tie) => {
   const id = fc.nat(1_000_000);

@@ -13,6 +13,7 @@ describe("deterministic re-execution over random programs", () => {
     expect(tally["… cuts"]).toBeGreaterThan(0);
     expect(tally["… claimed tasks"]).toBeGreaterThan(0);
     expect(tally["… tasks that answer for others"]).toBeGreaterThan(0);
+    expect(tally["open waits for signals"]).toBeGreaterThan(100);
     expect(tally["… given up"]).toBeGreaterThan(0);
     expect(guard.swallowed).toBeGreaterThan(0);
   });

@@ -2,10 +2,11 @@
 // `RUNS=2000 SEED=1 node test/core/workflow/properties.ts` runs them deeper, under plain Node.
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import type { OperationFact, RunLog } from "../../../shared/core/workflow/fold.ts";
-import { isOperation, isOperationFact } from "../../../shared/core/workflow/fold.ts";
+import { awaitedSignals } from "../../../shared/core/workflow/awaited.ts";
+import type { RunFact, RunLog } from "../../../shared/core/workflow/fold.ts";
+import { isOperation, isRunFact } from "../../../shared/core/workflow/fold.ts";
 import { type ClaimablePlan, claims, planTick } from "../../../shared/core/workflow/plan.ts";
-import type { Advance } from "../../../shared/core/workflow/schedule.ts";
+import type { Advance, PendingOperation } from "../../../shared/core/workflow/schedule.ts";
 import { Asked } from "./asked.ts";
 import { choices, edit, plain, program, programOf, restyled, type Style, twins } from "./programs.ts";
 import { drive, factsOf, type Log, normal, Paid, World } from "./world.ts";
@@ -47,7 +48,7 @@ const grouping = (name: string, style: Style): Property =>
       const many = new World();
       await many.tick(workflow);
       for (let i = 0, group = 0; i < story.length && many.outcome.type === "blocked"; group++) {
-        const batch: OperationFact[] = [];
+        const batch: RunFact[] = [];
         for (let k = (sizes[group % sizes.length] ?? 0) % 7; i < story.length && k >= 0; k--) {
           const happening = story[i];
           const facts = happening && factsOf(many, happening);
@@ -80,12 +81,13 @@ const prefixes = (name: string, style: Style): Property =>
       const whole = normal(world.log.filter((e) => !isEnding(e)));
       for (let n = 1; n <= world.raw.length; n++) {
         const part = new World(world.raw.slice(0, n));
-        const size = part.log.filter(isOperationFact).length;
+        const size = part.log.filter(isRunFact).length;
         const result = await part.advance(workflow);
         assert.ok(result.outcome.type !== "cut" && !isForeign(result), result.outcome.type);
         const mine = normal([...part.log, ...asLog(result, part)].filter((e) => !isEnding(e)));
         assert.deepEqual(mine.ops, whole.ops.slice(0, mine.ops.length));
         assert.deepEqual(mine.facts, whole.facts.slice(0, size));
+        if (result.outcome.type === "blocked") openWaits([...part.log, ...asLog(result, part)], result.outcome.pending);
         count("prefixes replayed");
       }
       const again = new World(world.raw); // recorded values, not this tick's
@@ -98,6 +100,15 @@ const prefixes = (name: string, style: Style): Property =>
   );
 const isForeign = ({ outcome }: Advance): boolean =>
   outcome.type === "failed" && outcome.error.code === "workflow.foreign_await";
+
+function openWaits(log: RunLog, pending: readonly PendingOperation[]): void {
+  const waits = pending.filter((p) => p.type === "signal").map((p) => p.seq);
+  assert.deepEqual(
+    awaitedSignals(log).map((wait) => wait.seq),
+    waits,
+  );
+  count("open waits for signals", waits.length);
+}
 
 const hasTwins = (log: RunLog): boolean => {
   const keys = log.filter(isOperation).map((op) => `${op.after} ${op.digest}`);

@@ -6,9 +6,9 @@ import type { WorkflowFn } from "../../../shared/core/workflow/context.ts";
 import {
   foldRun,
   isOperation,
-  isOperationFact,
+  isRunFact,
   type Operation,
-  type OperationFact,
+  type RunFact,
   type RunHistory,
   type RunLog,
   type WavePlanned,
@@ -59,7 +59,7 @@ export class World {
     return advance({ workflow, input: this.input, runId: "run-1" }, this.history, tick);
   }
   /** Absorbs facts, advances, records: again after a cut, or when a plan brought facts at once. */
-  async tick(workflow: WorkflowFn<Json>, facts: readonly OperationFact[] = []): Promise<Outcome> {
+  async tick(workflow: WorkflowFn<Json>, facts: readonly RunFact[] = []): Promise<Outcome> {
     for (const fact of facts) this.add(fact);
     for (;;) {
       const result = await this.advance(workflow);
@@ -105,7 +105,7 @@ export class World {
 const recorded = (seq: number, event: RunEvent): Recorded<RunEvent> => ({ ...event, seq, recordedAt: 0 });
 
 /** What happens to an operation, as `how` says. Values name the operation by its place among all, so that a mix-up shows. */
-export function ends(op: Op, nth: number, how: number): OperationFact[] {
+function ends(op: Op, nth: number, how: number): RunFact[] {
   const at = { op: op.seq };
   switch (op.type) {
     case "WavePlanned": {
@@ -113,7 +113,7 @@ export function ends(op: Op, nth: number, how: number): OperationFact[] {
         (how >> (4 + i)) % 8 === 0 ? failure(`bad${nth}`) : answer(`t${nth}.${i}`);
       const late = op.dueAt !== undefined && how % 3 === 0;
       const order = op.tasks.map((_, i) => i);
-      const settled: OperationFact[] = [];
+      const settled: RunFact[] = [];
       if (how % 2) order.reverse();
       for (const task of order) {
         if (late && task === 0) break;
@@ -124,12 +124,15 @@ export function ends(op: Op, nth: number, how: number): OperationFact[] {
     }
     case "StepStarted": {
       const error = { code: "step.failed", message: `step${nth}` } as const;
-      const again: OperationFact[] = how % 5 === 0 ? [{ type: "StepFailed", ...at, error, retryAt: 9 }] : [];
+      const again: RunFact[] = how % 5 === 0 ? [{ type: "StepFailed", ...at, error, retryAt: 9 }] : [];
       return [
         ...again,
         how % 8 === 0 ? { type: "StepFailed", ...at, error } : { type: "StepCompleted", ...at, value: `v${nth}` },
       ];
     }
+    case "SignalAwaited":
+      if (op.dueAt !== undefined && how % 3 === 0) return [{ type: "TimerFired", ...at }];
+      return [{ type: "SignalReceived", signal: op.signal, value: `v${nth}`, inboxSeq: 1 }];
     default:
       return [{ type: "TimerFired", ...at }];
   }
@@ -139,8 +142,11 @@ export function ends(op: Op, nth: number, how: number): OperationFact[] {
 export interface Happening {
   readonly nth: number;
   readonly how: number;
+  /** Nothing ends: a signal comes, whoever waits. */
+  readonly signal?: true;
 }
-export function factsOf(world: World, { nth, how }: Happening): OperationFact[] | undefined {
+export function factsOf(world: World, { nth, how, signal }: Happening): RunFact[] | undefined {
+  if (signal) return [{ type: "SignalReceived", signal: `s${nth % 3}`, value: `early${how}`, inboxSeq: 1 }];
   const op = world.ops[nth];
   return op && ends(op, nth, how);
 }
@@ -158,7 +164,11 @@ export async function drive(
     const c = (how[i % how.length] ?? 0) + i;
     const { pending } = world.outcome;
     const seq = pending[c % pending.length]?.seq;
-    const happening = { nth: world.ops.findIndex((op) => op.seq === seq), how: c };
+    const happening: Happening = {
+      nth: world.ops.findIndex((op) => op.seq === seq),
+      how: c,
+      ...(c % 7 === 0 ? { signal: true } : {}),
+    };
     story.push(happening);
     await world.tick(workflow, factsOf(world, happening));
   }
@@ -168,21 +178,20 @@ export async function drive(
 /** The log with operations named by their place in issue order: what must be equal whatever the grouping. Of an ended run what had completed (S7). */
 export function normal(log: RunLog): { ops: string[]; facts: string[]; end: string[] } {
   const end = log.filter((e) => e.type === "RunCompleted" || e.type === "RunFailed");
-  const facts = log.filter(isOperationFact);
-  const completed = new Set(facts.map((fact) => fact.op));
-  const ops = log
-    .filter(isOperation)
-    .filter((op) => end.length === 0 || completed.has(op.seq) || "value" in op || isEmptyWave(op));
+  const facts = log.filter(isRunFact);
+  const completed = new Set(facts.map((fact) => ("op" in fact ? fact.op : 0)));
+  const ops = log.filter(isOperation).filter((op) => end.length === 0 || completed.has(op.seq) || needsNobody(op));
   const place = new Map([0, ...ops.map((op) => op.seq)].map((seq, i) => [seq, i]));
   return {
     ops: ops.map((op) =>
       text({ ...op, after: place.get(op.after), wave: 0, tasks: "tasks" in op ? op.tasks.length : 0 }),
     ),
-    facts: facts.map((fact) => text({ ...fact, op: place.get(fact.op) })),
+    facts: facts.map((fact) => text({ ...fact, op: "op" in fact ? place.get(fact.op) : 0 })),
     end: end.map(text),
   };
 }
-const isEmptyWave = (op: Operation): boolean => op.type === "WavePlanned" && op.tasks.length === 0;
+const needsNobody = (op: Operation): boolean =>
+  "value" in op || op.type === "SignalAwaited" || (op.type === "WavePlanned" && op.tasks.length === 0);
 const text = (event: object): string => JSON.stringify({ ...event, seq: 0 });
 
 /** A world whose tasks answer by their content, and that counts which contents are paid for. */
@@ -207,8 +216,8 @@ export class Paid extends World {
   content(id: string): string {
     return this.contents.get(id) ?? "";
   }
-  settle(plan: Recorded<WavePlanned>): OperationFact[] {
-    const settled = plan.tasks.map((id, task): OperationFact => {
+  settle(plan: Recorded<WavePlanned>): RunFact[] {
+    const settled = plan.tasks.map((id, task): RunFact => {
       const content = this.content(id);
       const fails = this.flaky && bits(`f${content}`) % 17 === 0;
       const outcome = this.done.get(id) ?? (fails ? failure("bad") : answer(short(content)));

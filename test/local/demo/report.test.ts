@@ -37,6 +37,7 @@ function ending(answer = ANSWER, given: { run?: Partial<RunJson>; over?: Partial
     problem: null,
     reason: null,
     approvals: [],
+    signals: [],
     cuts: [],
     turns: null,
     turnCount: null,

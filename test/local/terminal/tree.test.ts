@@ -44,6 +44,7 @@ const run = (waves: RunJson["waves"], more: Partial<RunJson> = {}): RunJson => (
   problem: null,
   reason: null,
   approvals: [],
+  signals: [],
   cuts: [],
   turns: null,
   turnCount: null,

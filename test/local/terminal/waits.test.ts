@@ -23,17 +23,34 @@ const asked = (call: string, more: Partial<ApprovalJson> = {}): ApprovalJson => 
   decided: null,
   ...more,
 });
-type Waiting = Pick<RunJson, "runId" | "status" | "endedAt" | "approvals" | "cuts">;
+type Waiting = Pick<RunJson, "runId" | "status" | "endedAt" | "approvals" | "cuts" | "signals">;
 const run = (more: Partial<Waiting> = {}): Waiting => ({
   runId: "01980f2e-7c1a-4d5b-9e3f-000000000001",
   status: "waitingApproval",
   endedAt: null,
   approvals: [],
+  signals: [],
   cuts: [],
   ...more,
 });
 
 describe("what a run waits for", () => {
+  test("a signal: since when, how long still, and the command", () => {
+    const since = "2026-01-01T11:58:00Z";
+    const signals = [
+      { signal: "paid", since, dueAt: null },
+      { signal: "it's off", since, dueAt: "2026-01-01T14:00:00Z" },
+    ];
+    expect(waitLines(run({ status: "waitingSignal", signals }), style, NOW)).toEqual([
+      "  ◌ paid awaited as a signal  for 2 min 0 s",
+      "  ◌ it's off awaited as a signal  for 2 min 0 s · 2 h 0 min left",
+      "  toren jobs signal 01980f2e paid VALUE",
+    ]);
+    expect(waitLines(run({ status: "waitingSignal", signals: signals.slice(1) }), style, NOW).at(-1)).toBe(
+      "  toren jobs signal 01980f2e 'it'\\''s off' VALUE",
+    );
+  });
+
   test("a call: since when, until when, its arguments, and the commands", () => {
     const approvals = [asked("c1", { expiresAt: "2026-01-01T14:00:00Z" })];
     expect(waitLines(run({ approvals }), style, NOW)).toEqual([

@@ -250,7 +250,7 @@ describe("what is wrong is said", () => {
     const run = await agent.start("x");
     await run.until("ended");
     await expect(run.send("hello")).rejects.toMatchObject({ code: "run.not_a_session" });
-    await expect(run.signal("go", null)).rejects.toMatchObject({ code: "not_in_this_version" });
+    await expect(run.signal("go", null)).rejects.toMatchObject({ code: "run.ended" });
     await expect(run.deny("ann")).rejects.toMatchObject({ code: "run.ended" });
   });
 
