@@ -2,7 +2,7 @@
 import { Command, InvalidArgumentError } from "commander";
 import { type ErrorCode, TorenError } from "../../shared/core/errors.ts";
 import { UsageError } from "../client/usage-error.ts";
-import type { Terminal } from "../terminal/terminal.ts";
+import { asCalled, type Terminal } from "../terminal/terminal.ts";
 
 /** Exit codes. They are part of the interface: scripts branch on them. */
 export const EXIT = { done: 0, failed: 1, usage: 2, unreachable: 3 } as const;
@@ -36,7 +36,8 @@ export function statusOfError(thrown: unknown): number {
 
 export const writeJson = (terminal: Terminal, value: unknown): void => terminal.out.write(`${JSON.stringify(value)}\n`);
 
-export const say = (terminal: Terminal, text: string): void => terminal.err.write(`${text}\n`);
+/** A message of ours; what others wrote goes out as it is. */
+export const say = (terminal: Terminal, text: string): void => terminal.err.write(`${asCalled(text, terminal.env)}\n`);
 
 export function parsePort(text: string): number {
   if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535)

@@ -36,7 +36,7 @@ async function decide({ terminal }: Context, typed: string, options: Options, gr
   const runId = await wholeRunId(api, typed);
   const asked = chosen(await api.run(runId), options.call);
   const style = styleOf(terminal.err);
-  if (asked !== null && !options.json) say(terminal, approvalLines(asked, style, Date.now()).join("\n"));
+  if (asked !== null && !options.json) terminal.err.write(`${approvalLines(asked, style, Date.now()).join("\n")}\n`);
   const call = asked?.key ?? options.call; // exactly what was shown, also where several have one id
   const { comment } = options;
   // Where nothing waits, the server knows why: decided by somebody, ended, or never asked.

@@ -10,7 +10,11 @@ export interface Style {
   readonly red: Paint;
   readonly yellow: Paint;
   readonly cyan: Paint;
+  /** A command to be copied, given without the program's name. */
+  readonly command: Paint;
 }
+
+type Colours = Omit<Style, "command">;
 
 const code =
   (on: number, off: number): Paint =>
@@ -18,7 +22,7 @@ const code =
     text === "" ? "" : `\u001b[${on}m${text}\u001b[${off}m`;
 const plain: Paint = (text) => text;
 
-const COLOURED: Style = {
+const COLOURED: Colours = {
   bold: code(1, 22),
   dim: code(2, 22),
   green: code(32, 39),
@@ -26,9 +30,12 @@ const COLOURED: Style = {
   yellow: code(33, 39),
   cyan: code(36, 39),
 };
-const PLAIN: Style = { bold: plain, dim: plain, green: plain, red: plain, yellow: plain, cyan: plain };
+const PLAIN: Colours = { bold: plain, dim: plain, green: plain, red: plain, yellow: plain, cyan: plain };
 
-export const styleOf = (output: Output): Style => (output.colour ? COLOURED : PLAIN);
+export function styleOf({ colour, program = "toren" }: Output): Style {
+  const colours = colour ? COLOURED : PLAIN;
+  return { ...colours, command: (text) => colours.cyan(`${program} ${text}`) };
+}
 
 /** One mark for every state that a run, a wave or a task can show. */
 export type Mark = "waiting" | "running" | "parked" | "done" | "failed" | "cancelled";

@@ -7,6 +7,8 @@ export interface Output {
   /** Null: a pipe or a file, where nothing may move or be coloured. */
   readonly size: () => { readonly columns: number; readonly rows: number } | null;
   readonly colour: boolean;
+  /** What commands begin with that are shown to be copied. Default: `toren`. */
+  readonly program?: string;
 }
 
 export interface Terminal {
@@ -23,6 +25,13 @@ export interface Terminal {
   readonly interrupted: AbortSignal;
 }
 
+/** A shell doesn't find what npm has put into a folder's node_modules: whoever called us by npx has to do so again. */
+const programOf = (env: NodeJS.ProcessEnv): string => (env.npm_command === "exec" ? "npx toren" : "toren");
+
+/** A message of ours, with the commands in it as they are to be called here. */
+export const asCalled = (text: string, env: NodeJS.ProcessEnv): string =>
+  text.replaceAll(/`toren(?= [a-z])/g, `\`${programOf(env)}`);
+
 const INPUT_MAX_BYTES = 64 * 1024 * 1024;
 
 function outputTo(stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv): Output {
@@ -31,6 +40,7 @@ function outputTo(stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv): Output {
     write: (text) => void stream.write(text),
     size: () => (live ? { columns: stream.columns ?? 80, rows: stream.rows ?? 24 } : null),
     colour: live && !env.NO_COLOR,
+    program: programOf(env),
   };
 }
 

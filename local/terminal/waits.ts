@@ -29,19 +29,22 @@ export function waitLines(run: Waiting, style: Style, now: number): string[] {
     ...run.signals.map((awaited) => signalLine(awaited, style, now)),
   ];
   const call = open.length > 1 ? " --call ID" : "";
-  const keep = run.cuts.every(isKeepable) ? `   toren jobs resume ${id} --keep` : "";
+  const resume = ["rerun", ...(run.cuts.every(isKeepable) ? ["keep"] : [])].map((how) => `jobs resume ${id} --${how}`);
   return [
     ...lines,
-    ...(run.cuts.length > 0 ? [`  ${style.cyan(`toren jobs resume ${id} --rerun${keep}`)}`] : []),
-    ...(open.length > 0 ? [`  ${style.cyan(`toren jobs approve ${id}${call}   toren jobs deny ${id}${call}`)}`] : []),
+    ...(run.cuts.length > 0 ? [commandLine(resume, style)] : []),
+    ...(open.length > 0 ? [commandLine([`jobs approve ${id}${call}`, `jobs deny ${id}${call}`], style)] : []),
     ...run.signals
       .slice(0, 1)
-      .map(({ signal }) => `  ${style.cyan(`toren jobs signal ${id} ${shellWord(signal)} VALUE`)}`),
+      .map(({ signal }) => commandLine([`jobs signal ${id} ${shellWord(signal)} VALUE`], style)),
     ...(run.status === "awaitingInput" && open.length === 0
-      ? [`  ${style.cyan(`toren chat --run ${id}   toren jobs send ${id} TEXT`)}`]
+      ? [commandLine([`chat --run ${id}`, `jobs send ${id} TEXT`], style)]
       : []),
   ];
 }
+
+const commandLine = (commands: readonly string[], style: Style): string =>
+  `  ${commands.map(style.command).join("   ")}`;
 
 /** A call with its arguments, one a line. */
 export function approvalLines(asked: ApprovalJson, style: Style, now: number): string[] {

@@ -46,6 +46,33 @@ const approvals: Scenario = {
   people: decide,
 };
 
+/** One decision is about one of them, however often both are looked at again. */
+const equal: Scenario = {
+  ...approvals,
+  name: "approvals: two equal calls, one is granted and one denied",
+  output: 'charged {"sum":1} | ann did not allow this call, and it did not run: once is enough',
+  respond: (request) =>
+    request.messages.length === 1
+      ? { tools: [1, 1].map((sum) => ({ name: "charge", args: { sum } })) }
+      : results(request),
+  people: async (deps, runId) => {
+    const [first, second] = await deps.store.tasks.approvals(AGENT, runId);
+    for (const [asked, granted] of [
+      [first, true],
+      [second, false],
+    ] as const)
+      if (asked?.decided === null)
+        await decideApproval(deps, {
+          agent: AGENT,
+          runId,
+          call: asked.key,
+          granted,
+          by: "ann",
+          comment: "once is enough",
+        });
+  },
+};
+
 const expired: Scenario = {
   name: "an approval that nobody gives in time",
   input: "x",
@@ -144,4 +171,4 @@ const signals: Scenario = {
   },
 };
 
-export const PEOPLE: readonly Scenario[] = [signals, approvals, expired, unknown, session];
+export const PEOPLE: readonly Scenario[] = [signals, approvals, equal, expired, unknown, session];

@@ -325,3 +325,9 @@ describe("usage", () => {
     expect(out).toContain("3 no server or database");
   });
 });
+
+test("messages name commands as they are to be called: by npx where npx was used", async () => {
+  const said = async (env: NodeJS.ProcessEnv) => (await bench.toren(["jobs", "show", "ffffffff"], { env })).err;
+  expect(await said({})).toContain(" `toren jobs list` ");
+  expect(await said({ npm_command: "exec" })).toContain(" `npx toren jobs list` ");
+});

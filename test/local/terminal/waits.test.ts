@@ -61,6 +61,12 @@ describe("what a run waits for", () => {
     ]);
   });
 
+  test("commands are shown as the program was called", () => {
+    const byNpx = styleOf({ write: () => {}, size: () => null, colour: false, program: "npx toren" });
+    const lines = waitLines(run({ approvals: [asked("c1")] }), byNpx, NOW);
+    expect(lines.at(-1)).toBe("  npx toren jobs approve 01980f2e   npx toren jobs deny 01980f2e");
+  });
+
   test("a call whose worker died: what allowing and denying it mean", () => {
     const approvals = [asked("c1", { reason: "unknownOutcome" })];
     expect(waitLines(run({ approvals }), style, NOW)).toEqual([
