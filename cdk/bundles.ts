@@ -1,5 +1,6 @@
 // The bundles, as the stack sees them: built by a process of its own (build.ts), since building waits and a stack's constructor can't.
 import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { FileSystem, Stack } from "aws-cdk-lib";
@@ -24,7 +25,9 @@ const NAMES: readonly BundleName[] = [
 const BUILD = fileURLToPath(new URL("./build.ts", import.meta.url));
 /** Stands in where bundling is skipped: in tests, and for commands that deploy nothing. */
 const UNBUILT = fileURLToPath(new URL("./unbuilt", import.meta.url));
-const OUT = "dist";
+/** In the state folder, since an app of a user's own may have a `dist`. CDK copies from here. */
+const STATE = ".toren";
+const OUT = `${STATE}/bundles`;
 
 export class Bundles extends Construct {
   /** Changes whenever any code does. */
@@ -35,7 +38,11 @@ export class Bundles extends Construct {
   constructor(scope: Construct, id: string, agentsFolder: string) {
     super(scope, id);
     this.folder = Stack.of(this).bundlingRequired ? resolve(OUT) : null;
-    if (this.folder !== null) build(resolve(agentsFolder), this.folder);
+    if (this.folder !== null) {
+      mkdirSync(STATE, { recursive: true });
+      if (!existsSync(`${STATE}/.gitignore`)) writeFileSync(`${STATE}/.gitignore`, "*\n");
+      build(resolve(agentsFolder), this.folder);
+    }
     this.codeHash = NAMES.map((name) => FileSystem.fingerprint(this.pathOf(name))).reduce(
       (hash, one) => `${hash}${one.slice(0, 8)}`,
       "",

@@ -16,6 +16,7 @@ export const OPTION_NAMES = [
   "budgetUsd",
   "alarmEmail",
   "natRelease",
+  "keyRelease",
   "stageName",
   "requestsPerSecond",
   "burst",
@@ -71,6 +72,7 @@ export function optionsOf(read: (name: string) => unknown): TorenProps {
     budgetUsd: number("budgetUsd"),
     alarmEmail: text("alarmEmail"),
     natRelease: number("natRelease"),
+    keyRelease: number("keyRelease"),
     stage: given({
       name: text("stageName"),
       requestsPerSecond: number("requestsPerSecond"),

@@ -27,6 +27,8 @@ export interface TorenProps {
   readonly stage?: StageSettings;
   /** Counts up to have the NAT instance of profile small replaced by one with today's image. Default: 1. */
   readonly natRelease?: number;
+  /** Counts up to have the first API key's secret read again, after somebody put another text there. Default: 1. */
+  readonly keyRelease?: number;
 }
 
 export interface Settings {
@@ -44,7 +46,15 @@ const WORKERS = { lambda: false, fargate: true } as const;
 
 /** @throws StackProblem */
 export function settingsOf(stack: Stack, props: TorenProps): Settings {
-  const { agents = "agents", profile = "small", workers = "lambda", database = {}, budgetUsd, natRelease = 1 } = props;
+  const {
+    agents = "agents",
+    profile = "small",
+    workers = "lambda",
+    database = {},
+    budgetUsd,
+    natRelease = 1,
+    keyRelease = 1,
+  } = props;
   const settings: Settings = {
     agentsFolder: agents,
     profile: profileOf(profile),
@@ -65,7 +75,8 @@ export function settingsOf(stack: Stack, props: TorenProps): Settings {
   const { name: stageName = "v1" } = props.stage ?? {};
   if (!/^\w{1,128}$/.test(stageName))
     throw new StackProblem(`stageName is "${stageName}": API Gateway takes letters, digits and underscores.`);
-  if (!Number.isInteger(natRelease) || natRelease < 1)
-    throw new StackProblem(`natRelease is ${natRelease}: it counts from 1 up.`);
+  for (const [name, release] of Object.entries({ natRelease, keyRelease }))
+    if (!Number.isInteger(release) || release < 1)
+      throw new StackProblem(`${name} is ${release}: it counts from 1 up.`);
   return settings;
 }

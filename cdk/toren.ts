@@ -1,4 +1,4 @@
-// The construct: a whole installation in a stack of the user's. What each option does and costs stands in docs/reference/cdk.md.
+// The construct: a whole installation in a stack of the user's. What each option does and costs stands in docs/reference/stack.md.
 import { CfnOutput, Stack } from "aws-cdk-lib";
 import { Construct, type IDependable } from "constructs";
 import { MIGRATE_INVOCATION_MS } from "../shared/core/limits.ts";
@@ -74,7 +74,7 @@ export class Toren extends Construct {
       memoryMb: 512,
       timeoutMs: MIGRATE_INVOCATION_MS,
     });
-    const environment = this.environment(this.migrated(bundles.codeHash, plan));
+    const environment = this.environment(this.migrated(bundles.codeHash, plan, props.keyRelease ?? 1));
     this.longWork =
       network === null
         ? null
@@ -110,12 +110,12 @@ export class Toren extends Construct {
   }
 
   /** The generation, once the schemas are there. */
-  private migrated(codeHash: string, plan: ConnectionPlan): string {
+  private migrated(codeHash: string, plan: ConnectionPlan, keyRelease: number): string {
     const after: IDependable[] = [this.migrate.role];
     if (this.database !== null) after.push(this.database.instance);
     for (const subnet of this.network?.vpc.privateSubnets ?? []) after.push(subnet.internetConnectivityEstablished);
     const users = this.database === null ? null : plan.limits;
-    return new Migration(this, "Migration", { migrate: this.migrate, codeHash, users, after }).generation;
+    return new Migration(this, "Migration", { migrate: this.migrate, codeHash, users, keyRelease, after }).generation;
   }
 
   /** Under names that people can type: `TorenUrl` for a construct named Toren. */

@@ -13,6 +13,7 @@ import { jobsCommand } from "./commands/jobs.ts";
 import { migrateCommand } from "./commands/migrate.ts";
 import { modelServerCommand } from "./commands/model-server.ts";
 import { runCommand } from "./commands/run.ts";
+import { smokeCommand } from "./commands/smoke.ts";
 import { workerCommand } from "./commands/worker.ts";
 import { styleOf } from "./terminal/style.ts";
 import { printable, processTerminal, type Terminal } from "./terminal/terminal.ts";
@@ -55,6 +56,7 @@ export function programFor(context: Context): Command {
     workerCommand,
     migrateCommand,
     doctorCommand,
+    smokeCommand,
     modelServerCommand,
   ]) {
     program.addCommand(make(context));

@@ -67,7 +67,7 @@ test("a migration is one resource for ever: it names no version that would repla
   const [before, after] = [installation("as it comes"), installation("production")];
   const properties = (template: Template): string[] =>
     Object.keys(only(template, "Custom::TorenMigration").Properties).sort();
-  expect(properties(before)).toEqual(["Code", "ServiceTimeout", "ServiceToken", "Users"]);
+  expect(properties(before)).toEqual(["Code", "KeyRelease", "ServiceTimeout", "ServiceToken", "Users"]);
   expect(properties(after)).toEqual(properties(before));
 });
 
