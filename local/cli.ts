@@ -13,6 +13,7 @@ import { jobsCommand } from "./commands/jobs.ts";
 import { migrateCommand } from "./commands/migrate.ts";
 import { modelServerCommand } from "./commands/model-server.ts";
 import { runCommand } from "./commands/run.ts";
+import { serveCommand } from "./commands/serve.ts";
 import { smokeCommand } from "./commands/smoke.ts";
 import { workerCommand } from "./commands/worker.ts";
 import { styleOf } from "./terminal/style.ts";
@@ -53,6 +54,7 @@ export function programFor(context: Context): Command {
     jobsCommand,
     filesCommand,
     devCommand,
+    serveCommand,
     workerCommand,
     migrateCommand,
     doctorCommand,

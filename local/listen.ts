@@ -1,4 +1,5 @@
 // The HTTP API on loopback: only there, and only for those who call it by a loopback name (a page of the web can point a name of its own at 127.0.0.1).
+// Or where a server of the user's is to listen: then it answers to every name, as a proxy before it may give it any, and the key is what counts.
 import type { AddressInfo } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
 import { messageOf, TorenError } from "../shared/core/errors.ts";
@@ -14,25 +15,28 @@ export interface Listening {
   close(): Promise<void>;
 }
 
-const HOST = "127.0.0.1";
+const LOOPBACK_HOST = "127.0.0.1";
 /** Cursors over thousands of tasks are long. */
 const HEADERS_MAX_BYTES = 64 * 1024;
 const CLOSE_MS = 2_000;
 
-/** `port` 0 takes a free one. @throws TorenError `server.unreachable` when the port is taken. */
-export async function listen(deps: HttpDeps, port: number): Promise<Listening> {
+/** `port` 0 takes a free one; `host` undefined: loopback alone. @throws TorenError `server.unreachable` when the port is taken. */
+export async function listen(deps: HttpDeps, port: number, host?: string): Promise<Listening> {
   const closing = new AbortController();
   const inner = createApp({ ...deps, closing: closing.signal });
   const app = withEventStreams(inner, { live: deps.live, closing: closing.signal });
   const fetch = (request: Request): Response | Promise<Response> =>
-    isLoopback(request.headers.get("host")) ? app.fetch(request) : notHere(request.headers.get("host"));
-  const server = createAdaptorServer({ fetch, hostname: HOST, serverOptions: { maxHeaderSize: HEADERS_MAX_BYTES } });
+    host !== undefined || isLoopback(request.headers.get("host"))
+      ? app.fetch(request)
+      : notHere(request.headers.get("host"));
+  const hostname = host ?? LOOPBACK_HOST;
+  const server = createAdaptorServer({ fetch, hostname, serverOptions: { maxHeaderSize: HEADERS_MAX_BYTES } });
   await new Promise<void>((resolve, reject) => {
     server.once("error", (e) => reject(taken(port, e)));
-    server.listen(port, HOST, () => resolve());
+    server.listen(port, hostname, () => resolve());
   });
   return {
-    url: `http://${HOST}:${(server.address() as AddressInfo).port}`,
+    url: `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${(server.address() as AddressInfo).port}`,
     close: async () => {
       closing.abort();
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
