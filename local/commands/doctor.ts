@@ -15,23 +15,15 @@ import { PROVIDER_VARIABLES, providersIn } from "../client/models.ts";
 import { cacheFolderOf, openDatabase } from "../compose.ts";
 import { loadAgents } from "../load/load-agents.ts";
 import { prepareState, stateFolderOf } from "../state.ts";
-import { type Mark, mark, styleOf } from "../terminal/style.ts";
-import { oneLine, type Terminal } from "../terminal/terminal.ts";
+import { type Finding, findingLines } from "../terminal/finding.ts";
+import type { Terminal } from "../terminal/terminal.ts";
 import { counted } from "../terminal/units.ts";
 import { type Context, EXIT, subcommand, writeJson } from "./context.ts";
 
 interface Options {
   readonly agents: string;
+  readonly aws?: string | true;
   readonly json?: boolean;
-}
-
-/** `note`: worth knowing, and no fault. */
-interface Finding {
-  readonly what: string;
-  readonly state: "ok" | "note" | "wrong";
-  readonly found: string;
-  /** To be copied: stands on lines of its own. */
-  readonly command?: string;
 }
 
 const NODE_MAJOR_MIN = 24;
@@ -39,7 +31,23 @@ const NODE_MAJOR_MIN = 24;
 export const doctorCommand = (context: Context): Command =>
   subcommand("doctor", "check Node, database, agents, provider keys and server")
     .option("--agents <folder>", "where the agents are", "agents")
-    .action((options: Options) => context.run(options.json, () => examine(context, options)));
+    .option("--aws [stack]", `a deployed stack instead, with your credentials of AWS (default: ${STACK_DEFAULT})`)
+    .action((options: Options) => context.run(options.json, () => check(context, options)));
+
+/** As cdk/app.ts names it. */
+const STACK_DEFAULT = "Toren";
+
+async function check(context: Context, options: Options): Promise<number> {
+  if (options.aws === undefined) return await examine(context, options);
+  const { terminal } = context;
+  const stack = options.aws === true ? STACK_DEFAULT : options.aws;
+  const { examineAws } = await import("./doctor-aws.ts");
+  const findings = await examineAws(terminal, stack, options.agents);
+  const ok = findings.every((f) => f.state !== "wrong");
+  if (options.json) writeJson(terminal, { ok, findings });
+  else terminal.out.write(findingLines(findings, terminal));
+  return ok ? EXIT.done : EXIT.failed;
+}
 
 async function examine({ terminal }: Context, options: Options): Promise<number> {
   const state = await stateFinding(terminal);
@@ -55,18 +63,9 @@ async function examine({ terminal }: Context, options: Options): Promise<number>
   ];
   const { psql } = database;
   if (options.json) writeJson(terminal, { ok: findings.every((f) => f.state !== "wrong"), psql, findings });
-  else terminal.out.write(findings.map((f) => `${lineOf(f, terminal)}\n`).join(""));
+  else terminal.out.write(findingLines(findings, terminal));
   if (database.findings.some((f) => f.state === "wrong")) return EXIT.unreachable;
   return findings.some((f) => f.state === "wrong") ? EXIT.failed : EXIT.done;
-}
-
-const MARKS: Readonly<Record<Finding["state"], Mark>> = { ok: "done", note: "waiting", wrong: "failed" };
-
-function lineOf(finding: Finding, terminal: Terminal): string {
-  const line = `${mark(MARKS[finding.state], styleOf(terminal.out))} ${finding.what.padEnd(20)} ${oneLine(finding.found)}`;
-  return finding.command === undefined
-    ? line
-    : `${line}\n    ${finding.command.replaceAll(" -p ", " \\\n      -p ").replace(" psql ", " \\\n      psql ")}`;
 }
 
 /** Null: it can be used. Where it can't, the other checks go on. */
