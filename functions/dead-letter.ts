@@ -8,7 +8,7 @@ import { failureFields, logFailure } from "./failures.ts";
 import type { SqsHandler } from "./sqs-batch.ts";
 
 export interface DeadLetterDeps {
-  readonly deadLetters: DeadLetters;
+  readonly deadLetters: Pick<DeadLetters, "record">;
   readonly log: Log;
 }
 

@@ -1,6 +1,7 @@
 // The routes' dependencies over an engine: the same on a laptop and behind API Gateway.
 
 import { createPdfReader } from "../shared/adapters/files/pdf.ts";
+import { createDeadLetters } from "../shared/adapters/queue/dead-letters.ts";
 import { createAudit } from "../shared/adapters/store/audit.ts";
 import { createInspection } from "../shared/adapters/store/inspection.ts";
 import { createKeys } from "../shared/adapters/store/keys.ts";
@@ -8,7 +9,10 @@ import { createOverview } from "../shared/adapters/store/overview.ts";
 import { type LoadProblem, problemText } from "../shared/authoring/problem.ts";
 import { addFile } from "../shared/engine/add-file.ts";
 import { cancelRun, resumeRun } from "../shared/engine/cancel-run.ts";
+import { sendAgain } from "../shared/engine/dead-letters.ts";
 import type { EngineDeps } from "../shared/engine/deps.ts";
+import { exportRun } from "../shared/engine/export-run.ts";
+import { forkRun } from "../shared/engine/fork-run.ts";
 import { readCall } from "../shared/engine/read-call.ts";
 import { readRun } from "../shared/engine/read-run.ts";
 import { readTurns } from "../shared/engine/read-turns.ts";
@@ -29,12 +33,13 @@ export interface HttpOptions {
   readonly console?: HttpDeps["console"];
   /** Asked before the database's keys; null: it doesn't know this one. Default: nobody is. */
   readonly knows?: (key: string) => Promise<Caller | null>;
-  readonly database: Pick<Database, "appends" | "pool">;
+  readonly database: Database;
 }
 
 export function httpDeps({ engine, problems, database, knows, console, live }: HttpOptions): HttpDeps {
   const readPdf = createPdfReader();
   const keys = createKeys(database);
+  const deadLetters = createDeadLetters(database);
   const inspection = createInspection(database);
   return {
     useCases: {
@@ -48,6 +53,9 @@ export function httpDeps({ engine, problems, database, knows, console, live }: H
       decideApproval: (decision) => decideApproval(engine, decision),
       decideCut: (decision) => decideCut(engine, decision),
       retryRun: (request) => retryRun(engine, request),
+      forkRun: (request) => forkRun(engine, request),
+      sendDeadLetter: (messageId) => sendAgain({ deadLetters, queue: engine.queue }, messageId),
+      exportRun: (request) => exportRun(engine, request),
       sendMessage: (message) => sendMessage(engine, message),
       sendSignal: (signal) => sendSignal(engine, signal),
       addFile: (file) => addFile({ files: engine.files, readPdf }, file),
@@ -58,6 +66,7 @@ export function httpDeps({ engine, problems, database, knows, console, live }: H
     store: engine.store,
     inspection,
     agents: engine.agents,
+    deadLetters,
     files: engine.files,
     log: engine.log,
     admit: async (key) => {

@@ -6,6 +6,7 @@ import { messageOf, TorenError } from "../shared/core/errors.ts";
 import { UsageError } from "./client/usage-error.ts";
 import { chatCommand } from "./commands/chat.ts";
 import { type Context, EXIT, say, statusOfError, writeJson } from "./commands/context.ts";
+import { deadLettersCommand } from "./commands/dead-letters.ts";
 import { devCommand } from "./commands/dev.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { filesCommand } from "./commands/files.ts";
@@ -53,6 +54,7 @@ export function programFor(context: Context): Command {
     chatCommand,
     jobsCommand,
     filesCommand,
+    deadLettersCommand,
     devCommand,
     serveCommand,
     workerCommand,

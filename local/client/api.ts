@@ -1,6 +1,7 @@
 // A client of the HTTP API: the only way the CLI reaches runs.
 import { ERRORS, messageOf, TorenError } from "../../shared/core/errors.ts";
 import type { Json } from "../../shared/core/json.ts";
+import type { DeadLetterJson } from "../../shared/http/dead-letters.ts";
 import type { Page } from "../../shared/http/events-page.ts";
 import type { Problem } from "../../shared/http/problems.ts";
 import type { RunJson, RunSummary, TurnsPageJson } from "../../shared/http/run-json.ts";
@@ -46,6 +47,17 @@ export interface Api {
   cancel(runId: string, reason?: string): Promise<void>;
   resume(runId: string, decision?: CutDecision): Promise<void>;
   retry(runId: string, retry: Retry): Promise<void>;
+  /** Safe to repeat under the same key. */
+  fork(runId: string, fork: Fork, idempotencyKey: string): Promise<{ readonly runId: string; readonly agent: string }>;
+  /** A page of an export: its lines, and where the next one begins. */
+  export(
+    runId: string,
+    after: string | null,
+  ): Promise<{ readonly lines: readonly string[]; readonly next: string | null }>;
+  deadLetters(query: Readonly<Record<string, string>>): Promise<DeadLettersPageJson>;
+  deadLetter(id: string): Promise<DeadLetterJson>;
+  sendDeadLetter(id: string): Promise<void>;
+  dropDeadLetter(id: string): Promise<void>;
   approve(runId: string, decision: CallDecision): Promise<void>;
   /** Safe to repeat under the same key. */
   send(runId: string, message: NewMessage, idempotencyKey: string): Promise<void>;
@@ -57,8 +69,17 @@ export interface FilesPageJson {
   readonly files: readonly (FileInfo & { readonly createdAt: string })[];
   readonly next: string | null;
 }
+export interface DeadLettersPageJson {
+  readonly deadLetters: readonly DeadLetterJson[];
+  readonly next: string | null;
+}
 export interface CutDecision {
   readonly decision: "rerun" | "keep";
+  readonly by: string;
+}
+export interface Fork {
+  readonly from?: string;
+  readonly rerun: boolean;
   readonly by: string;
 }
 export interface Retry {
@@ -83,11 +104,11 @@ const HEALTH_TIMEOUT_MS = 2_000;
 
 export function createApi(url: string, key: string): Api {
   const base = url.replace(/\/+$/, "");
-  const ask = async <T>(path: string, init: RequestInit = {}): Promise<T> => {
+  const ask = async <T>(path: string, init: RequestInit = {}, read: (text: string) => unknown = parse): Promise<T> => {
     const headers = { authorization: `Bearer ${key}`, ...(init.headers as Record<string, string> | undefined) };
     const timeout = AbortSignal.timeout(REQUEST_TIMEOUT_MS);
     const signal = init.signal ? AbortSignal.any([timeout, init.signal]) : timeout;
-    return answerOf<T>(base, () => fetch(`${base}${path}`, { ...init, headers, signal }));
+    return answerOf<T>(base, () => fetch(`${base}${path}`, { ...init, headers, signal }), read);
   };
   const post = <T>(path: string, body: unknown, headers: Record<string, string> = {}): Promise<T> =>
     ask<T>(path, {
@@ -95,6 +116,7 @@ export function createApi(url: string, key: string): Api {
       body: JSON.stringify(body),
       headers: { "content-type": "application/json", ...headers },
     });
+  const letter = (id: string): string => `/dead-letters/${encodeURIComponent(id)}`;
   const of = (runId: string): string => `/runs/${encodeURIComponent(runId)}`;
 
   return {
@@ -125,6 +147,18 @@ export function createApi(url: string, key: string): Api {
     cancel: async (runId, reason) => void (await post(`${of(runId)}/cancel`, reason === undefined ? {} : { reason })),
     resume: async (runId, decision) => void (await post(`${of(runId)}/resume`, decision ?? {})),
     retry: async (runId, retry) => void (await post(`${of(runId)}/retry`, retry)),
+    deadLetters: (query) => ask(`/dead-letters?${new URLSearchParams(query)}`),
+    deadLetter: (id) => ask(letter(id)),
+    sendDeadLetter: async (id) => void (await post(`${letter(id)}/send`, {})),
+    dropDeadLetter: async (id) => void (await ask(letter(id), { method: "DELETE" })),
+    fork: (runId, fork, idempotencyKey) => post(`${of(runId)}/fork`, fork, { "idempotency-key": idempotencyKey }),
+    export: async (runId, after) => {
+      const path = `${of(runId)}/export?${new URLSearchParams({ after: after ?? "" })}`;
+      const lines = (await ask<string>(path, {}, (text) => text)).trimEnd().split("\n");
+      const last = parse(lines.pop() ?? "") as { readonly next?: string | null } | undefined;
+      if (last?.next !== undefined) return { lines, next: last.next };
+      throw new TorenError("server.unreachable", `The server at ${base} broke off in the middle of a page.`);
+    },
     approve: async (runId, decision) => void (await post(`${of(runId)}/approvals`, decision)),
     send: async (runId, message, idempotencyKey) =>
       void (await post(`${of(runId)}/messages`, message, { "idempotency-key": idempotencyKey })),
@@ -153,7 +187,11 @@ async function* streamOf(base: string, send: () => Promise<Response>): AsyncGene
   else await answerOf(base, async () => response); // a problem: it throws what the server says
 }
 
-async function answerOf<T>(base: string, send: () => Promise<Response>): Promise<T> {
+async function answerOf<T>(
+  base: string,
+  send: () => Promise<Response>,
+  read: (text: string) => unknown = parse,
+): Promise<T> {
   let response: Response;
   let text: string;
   try {
@@ -162,7 +200,7 @@ async function answerOf<T>(base: string, send: () => Promise<Response>): Promise
   } catch (e) {
     throw new TorenError("server.unreachable", `No server answers at ${base} (${reasonOf(e)}).`, { cause: e });
   }
-  const body = parse(text);
+  const body = response.ok ? read(text) : parse(text);
   if (response.ok && body !== undefined) return body as T;
   throw failureOf(base, response, body);
 }

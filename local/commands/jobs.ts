@@ -1,6 +1,7 @@
 // toren jobs …: runs that are there. A job is a run; the word is the queue's users'.
 import { Command } from "commander";
 import type { Context } from "./context.ts";
+import { exportCommand, forkCommand } from "./jobs-copy.ts";
 import { approveCommand, denyCommand } from "./jobs-decide.ts";
 import { listCommand } from "./jobs-list.ts";
 import { sendCommand } from "./jobs-send.ts";
@@ -23,6 +24,8 @@ export function jobsCommand(context: Context): Command {
     signalCommand,
     resumeCommand,
     retryCommand,
+    forkCommand,
+    exportCommand,
     cancelCommand,
   ])
     jobs.addCommand(make(context));

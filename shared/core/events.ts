@@ -22,7 +22,8 @@ const shared = [
   z.strictObject({ type: z.literal("FactIgnored"), inboxSeq: seq, reason: z.string() }),
   /**
    * Cuts `fromSeq` and everything after it, but for facts from outside (I6). `retry`: somebody had a failed run go on. The stream had ended; what ended it
-   * is cut, and so are the tries of a question that nobody answered. Cancels up to the inbox number `upTo` were about the attempt before.
+   * is cut, and so are the tries of a question that nobody answered. Cancels up to the inbox number `upTo` were about the attempt before. `fork`: what
+   * stands before it is a copy of that run's log.
    */
   z.strictObject({
     type: z.literal("StreamInvalidated"),
@@ -30,6 +31,7 @@ const shared = [
     reason: z.string(),
     generation: z.int(),
     retry: z.strictObject({ by: z.string(), upTo: z.int().nonnegative() }).optional(),
+    fork: z.string().optional(),
   }),
   /**
    * What would silently repeat an effect: not done, the stream waits for a decision (I6b). `calls` names what would be repeated; `price` is what the

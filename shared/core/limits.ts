@@ -466,6 +466,18 @@ export const EVENTS_PAGE = 500;
 export const EVENTS_PAGE_BYTES = 4 * 1024 * 1024;
 /** Streams read for one page of events: the others' turn comes with the next. */
 export const EVENTS_PAGE_STREAMS = 50;
+/** A page of dead letters, when nobody says how many. */
+export const DEAD_LETTERS_PAGE = 50;
+/** They are small, and there are few where all is well. */
+export const DEAD_LETTERS_PAGE_MAX = 200;
+/** Rows that one query of an export reads at most. */
+export const EXPORT_QUERY_ROWS = 500;
+/** The last row may pass it. */
+export const EXPORT_QUERY_BYTES = 1024 * 1024;
+/** A page is whole queries until it has so much: with the last one, and its last row, within Lambda's 6 MB. */
+export const EXPORT_PAGE_BYTES = 2 * 1024 * 1024;
+/** A large value comes in parts: of 4 bytes a character at most, doubled where JSON escapes them. */
+export const EXPORT_PART_CHARS = 128 * 1024;
 /** A field of an event above this is left out of a page that wasn't asked for in full. */
 export const EVENT_FIELD_BRIEF_BYTES = 1_000;
 /** A cursor over many streams that fits everywhere: API Gateway takes 10,240 bytes for the request line and all headers. */

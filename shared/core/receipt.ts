@@ -65,14 +65,16 @@ interface Answer {
   readonly usd: number | null;
 }
 
-/** The accounts of one stream, from its raw events in order. */
-export function accountsOf(events: readonly RawEvent[]): Accounts {
+/** The accounts of one stream, from its raw events in order. Answers up to `copied` were paid by the run that it was forked from. */
+export function accountsOf(events: readonly RawEvent[], copied = 0): Accounts {
   let effective: Answer[] = [];
   let accounts = NOTHING;
   let asked: { stepId: string; digest: string } | null = null;
   let starts = 0;
   const paid = new Set<string>();
+  let own = copied === 0;
   for (const { type, payload, seq } of events) {
+    if (!own && seq > copied) [own, accounts, asked] = [true, NOTHING, null];
     if (type === "LlmCallStarted") {
       if (asked !== null) accounts = addAccounts(accounts, count({ unanswered: 1 })); // the one before never ended
       asked = { stepId: String(payload.stepId), digest: String(payload.requestDigest) };
@@ -95,18 +97,20 @@ export function accountsOf(events: readonly RawEvent[]): Accounts {
       });
       asked = null;
     } else if (type === "TaskStarted" && starts++ > 0) {
-      for (const answer of effective)
-        accounts = addAccounts(
-          accounts,
-          count({ replayed: 1, savedTokens: totalTokens(answer.usage), savedUsd: answer.usd }),
-        );
+      accounts = replayed(effective, accounts);
     } else if (type === "StreamInvalidated") {
       const cut = effective.filter((a) => a.seq >= Number(payload.fromSeq));
       if (payload.retry !== undefined) for (const { place } of cut) paid.delete(place); // somebody had it asked again
       effective = effective.filter((a) => a.seq < Number(payload.fromSeq));
     }
   }
-  return accounts;
+  return own ? accounts : replayed(effective, NOTHING);
 }
+
+const replayed = (answers: readonly Answer[], before: Accounts): Accounts =>
+  answers.reduce(
+    (sum, { usage, usd }) => addAccounts(sum, count({ replayed: 1, savedTokens: totalTokens(usage), savedUsd: usd })),
+    before,
+  );
 
 const count = (receipt: Partial<Receipt>): Accounts => ({ ...NOTHING, receipt: { ...NOTHING.receipt, ...receipt } });

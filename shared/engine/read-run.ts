@@ -74,7 +74,7 @@ export async function readRun(
   const events = Map.groupBy(calls, (c) => c.streamId);
   const view = (s: StreamRow): TaskView => {
     const own: RawEvent[] = (events.get(s.streamId) ?? []).map((c) => c.event);
-    const accounts = accountsOf(own);
+    const accounts = accountsOf(own, s.copiedSeq);
     return {
       ...accounts,
       taskId: taskIdOf(s.streamId) ?? s.streamId,

@@ -47,7 +47,7 @@ export async function reopenOperation(
   timeoutMs: number | undefined,
 ): Promise<void> {
   if (op.type === "WavePlanned") return await reopen(work, [await failedOf(work, op)], timeoutMs ?? null);
-  work.record({ type: "OperationReopened", op: op.seq, tasks: [] });
+  work.record({ type: "OperationReopened", op: op.seq, tasks: [], ...newLimit(work, op, timeoutMs ?? null) });
   await work.writer.flush();
 }
 
@@ -80,7 +80,9 @@ async function reopen(work: TickWork, opened: readonly Opened[], timeoutMs: numb
 }
 
 /** As long as it had when it was planned, or as the code says today. */
-function newLimit(work: TickWork, { dueAt, recordedAt }: Wave, timeoutMs: number | null): { dueAt?: number } {
+function newLimit(work: TickWork, op: Recorded<Operation>, timeoutMs: number | null): { dueAt?: number } {
+  const { recordedAt } = op;
+  const dueAt = "dueAt" in op ? op.dueAt : undefined;
   if (dueAt === undefined) return {};
   return { dueAt: Math.ceil(work.now() + (timeoutMs ?? dueAt - recordedAt)) };
 }

@@ -4,6 +4,8 @@ import { messageOf } from "../core/errors.ts";
 import type { Scope } from "../core/scopes.ts";
 import { authenticated, demand, rateLimited } from "./access.ts";
 import { listAgents } from "./agents.ts";
+import { exportRun, forkRun } from "./copies.ts";
+import { dropDeadLetter, getDeadLetter, listDeadLetters, sendDeadLetter } from "./dead-letters.ts";
 import type { HttpContext, HttpDeps, HttpEnv } from "./deps.ts";
 import { addFile, listFiles, removeFile } from "./files.ts";
 import { runCall, runOutline } from "./inspect.ts";
@@ -47,6 +49,10 @@ export const ROUTES: readonly RouteEntry[] = [
   { method: "POST", path: "/files", scope: "run", handle: addFile },
   { method: "GET", path: "/files", scope: "read", whole: true, handle: listFiles },
   { method: "DELETE", path: "/files/{fileId}", scope: "run", whole: true, handle: removeFile },
+  { method: "GET", path: "/dead-letters", scope: "read", whole: true, handle: listDeadLetters },
+  { method: "GET", path: "/dead-letters/{id}", scope: "read", whole: true, handle: getDeadLetter },
+  { method: "POST", path: "/dead-letters/{id}/send", scope: "admin", whole: true, handle: sendDeadLetter },
+  { method: "DELETE", path: "/dead-letters/{id}", scope: "admin", whole: true, handle: dropDeadLetter },
   { method: "POST", path: "/runs", scope: "run", handle: createRun },
   { method: "GET", path: "/runs", scope: "read", handle: listRuns },
   { method: "GET", path: "/runs/{runId}", scope: "read", handle: getRun },
@@ -60,6 +66,8 @@ export const ROUTES: readonly RouteEntry[] = [
   { method: "POST", path: "/runs/{runId}/cancel", scope: "run", handle: cancelRun },
   { method: "POST", path: "/runs/{runId}/resume", scope: "approve", handle: resumeRun },
   { method: "POST", path: "/runs/{runId}/retry", scope: "run", handle: retryRun },
+  { method: "POST", path: "/runs/{runId}/fork", scope: "run", handle: forkRun },
+  { method: "GET", path: "/runs/{runId}/export", scope: "read", handle: exportRun },
 ];
 
 export function createApp(deps: HttpDeps, options: AppOptions = {}): Hono<HttpEnv> {

@@ -1,6 +1,8 @@
 // What the routes need: the use cases bound to their engine, a few reads, and who may ask. Composed by local/compose.ts; on AWS by functions/aws.ts.
 import type { Context } from "hono";
 import type { Told } from "../engine/cancel-run.ts";
+import type { ExportPage } from "../engine/export-run.ts";
+import type { Forked, ForkRequest } from "../engine/fork-run.ts";
 import type { CallRef, ReadCall } from "../engine/read-call.ts";
 import type { RunView } from "../engine/read-run.ts";
 import type { ReadTurns } from "../engine/read-turns.ts";
@@ -15,6 +17,7 @@ import type { Admission, Caller, Keys } from "../ports/keys.ts";
 import type { LiveIn } from "../ports/live.ts";
 import type { Log } from "../ports/log.ts";
 import type { Overview } from "../ports/overview.ts";
+import type { DeadLetters } from "../ports/queue.ts";
 import type { Store } from "../ports/store.ts";
 import type { StaticFiles } from "./static-files.ts";
 
@@ -34,6 +37,9 @@ export interface UseCases {
   cancelRun(request: RunRef & { readonly reason: string }): Promise<Told>;
   resumeRun(request: RunRef): Promise<Told>;
   retryRun(request: RetryRequest): Promise<Told>;
+  forkRun(request: ForkRequest): Promise<Forked>;
+  sendDeadLetter(messageId: string): Promise<Told>;
+  exportRun(request: RunRef & { readonly after: string }): Promise<ExportPage>;
   decideApproval(decision: ApprovalDecision): Promise<Spoken>;
   decideCut(decision: RunRef & { readonly decision: "rerun" | "keep"; readonly by: string }): Promise<Spoken>;
   sendMessage(message: Message): Promise<Spoken>;
@@ -54,6 +60,7 @@ export interface HttpDeps {
   readonly inspection: Pick<Inspection, "outline">;
   readonly agents: Agents;
   readonly overview: Overview;
+  readonly deadLetters: Pick<DeadLetters, "page" | "get" | "drop">;
   readonly files: Pick<Files, "page" | "remove">;
   readonly log: Log;
   /** Who a key is, if it may use this installation. It has the form of a key; compare in constant time. */

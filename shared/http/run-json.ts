@@ -176,6 +176,7 @@ export const run = runSummary.extend({
   waves: z.array(z.object({ wave: z.int(), tasks: z.array(task) })),
   budget: budget.nullable().meta({ description: "What the run may use. Null: nothing is capped." }),
   retries: count.meta({ description: "How often it had failed and was retried." }),
+  forkedFrom: z.string().nullable().meta({ description: "The run whose log its own begins with; it may be gone." }),
   ...accounts,
 });
 export type RunJson = z.infer<typeof run>;
@@ -230,6 +231,7 @@ export const runJson = (view: RunView): RunJson => ({
   turnCount: view.said?.count ?? null,
   budget: budgetJson(view.run.budget),
   retries: view.run.retries,
+  forkedFrom: view.run.forkedFrom,
   waves: view.waves.map((wave) => ({ wave: wave.wave, tasks: wave.tasks.map(taskJson) })),
 });
 

@@ -1,4 +1,6 @@
 // Hints between workers (I9): any may be lost, doubled, delayed or reordered. Twins: adapters/queue/postgres.ts, and SQS on AWS.
+import type { Json } from "../core/json.ts";
+
 export type QueueName = "ticks" | "tasks-short" | "tasks-long" | "tasks-solo";
 export const QUEUE_NAMES: readonly QueueName[] = ["ticks", "tasks-short", "tasks-long", "tasks-solo"];
 
@@ -58,4 +60,12 @@ export interface DeadLetter {
 export interface DeadLetters {
   /** Idempotent by message id; durable when it resolves. */
   record(letters: readonly DeadLetter[]): Promise<void>;
+  /** Newest first; `before` is the cursor of the page before. @throws TorenError `request.invalid`: it is none. */
+  page(before: string | null, limit: number): Promise<{ letters: KeptLetter[]; next: string | null }>;
+  get(messageId: string): Promise<KeptLetter | null>;
+  /** False: there was none. */
+  drop(messageId: string): Promise<boolean>;
 }
+
+/** `body`: as it came, or as text where it wasn't JSON. */
+export type KeptLetter = Omit<DeadLetter, "body"> & { readonly body: Json; readonly recordedAt: number };

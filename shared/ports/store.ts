@@ -259,6 +259,8 @@ export interface RunRow {
   readonly attributes: Attributes;
   /** How often it had failed and somebody had it go on. */
   readonly retries: number;
+  /** The run whose log its own begins with; that one may be gone. Null: its own is all there is. */
+  readonly forkedFrom: string | null;
 }
 
 /** What a run may use, has used, and has set aside for model calls under way. */
@@ -280,7 +282,7 @@ export type RunStatus =
   | "cancelled";
 
 /** A run without what went in and came out, which may be large. */
-export type RunOutline = Omit<RunRow, "input" | "output" | "budget" | "retries">;
+export type RunOutline = Omit<RunRow, "input" | "output" | "budget" | "retries" | "forkedFrom">;
 
 /** What a run's model calls came to, cut ones included: each was paid. */
 export interface Spent {
@@ -306,6 +308,8 @@ export interface StreamRow {
   readonly role: string | null;
   readonly wave: number | null;
   readonly headSeq: number;
+  /** Of a forked run: events up to here are its source's, and were paid there. */
+  readonly copiedSeq: number;
   /** Why its writer last stepped back without writing (cut storm, older code), if it did. */
   readonly problem: { readonly code: string; readonly message: string } | null;
 }
@@ -384,6 +388,55 @@ export interface RetryStore {
    */
   reopen(append: Reopening): Promise<Reopened>;
 }
+/** What is on record of a run, table by table. */
+export interface ExportStore {
+  /** The next rows of a table behind a place, some at a time; none: that was all of it. Large values are pointers to parts of `blobs`. */
+  rows(
+    agent: string,
+    runId: string,
+    after: { readonly table: string; readonly key: string; readonly number: number },
+  ): Promise<{ key: string; number: number; row: Json }[]>;
+}
+
+/** A new run that begins with a copy of another one's log. */
+export interface ForkStore {
+  /**
+   * The run, its streams and what stands beside them, in one statement. Idempotency keys in the copy are new ones. With an idempotency key already used:
+   * the run of then, and whether its request was the same. Null: the source isn't there any more.
+   */
+  fork(fork: Fork): Promise<{ type: "created" | "existing"; runId: string; same: boolean } | null>;
+  /** Calls with effects outside that began after `after` in these tasks' logs, each tool of a task once; `open`: only those that never ended. */
+  externalCalls(
+    agent: string,
+    runId: string,
+    tasks: readonly { taskId: string; after: number; open: boolean }[],
+  ): Promise<{ taskId: string; tool: string }[]>;
+}
+export interface Fork {
+  readonly agent: string;
+  readonly runId: string;
+  readonly source: string;
+  readonly generation: number;
+  readonly codeHash: string;
+  readonly idempotencyKey: string | null;
+  /** What makes a request under the key the same. */
+  readonly request: Json;
+  /** Its own first. `head`: how much of it is copied; 0: a task that begins anew. `outcome` null: it goes on. */
+  readonly streams: readonly {
+    readonly streamId: string;
+    readonly head: number;
+    readonly wave: number | null;
+    readonly outcome: Outcome["status"] | null;
+  }[];
+  /** What follows in the run's own stream. */
+  readonly events: readonly NewEvent[];
+  readonly waves: readonly {
+    readonly wave: number;
+    readonly onTaskFailure: "fail" | "collect";
+    readonly unsettled: number;
+    readonly maxParallel: number | null;
+  }[];
+}
 export interface Reopening {
   readonly lease: Lease;
   readonly head: number;
@@ -437,6 +490,8 @@ export interface Store {
   readonly runs: RunStore;
   readonly watch: Watch;
   readonly retries: RetryStore;
+  readonly forks: ForkStore;
+  readonly exports: ExportStore;
   /** Asked only where an OpenTelemetry SDK listens. */
   readonly traces: TraceStore;
 }

@@ -345,6 +345,9 @@ WITH held AS MATERIALIZED (
 )
 SELECT inbox_seq, nudge FROM moved
 `,
+  "drop-dead-letter": `
+DELETE FROM toren_control.dead_letters WHERE message_id = $1::text RETURNING message_id
+`,
   due: `
 WITH due AS MATERIALIZED (
   SELECT run_id, stream_id FROM :agent.streams WHERE wake_at <= statement_timestamp() ORDER BY wake_at LIMIT $1::int FOR UPDATE SKIP LOCKED
@@ -353,6 +356,43 @@ UPDATE :agent.streams s SET
   wake_at = CASE WHEN s.status = 'running' AND s.lease_until > clock_timestamp() THEN s.lease_until ELSE clock_timestamp() + $2::int * interval '1 ms' END
 FROM due d WHERE s.run_id = d.run_id AND s.stream_id = d.stream_id
 RETURNING s.run_id, s.stream_id, s.role, s.attempts, s.solo_attempts, NOT (s.status = 'running' AND s.lease_until > clock_timestamp()) AS nudge
+`,
+  "export-run": `
+WITH lines AS (
+  (SELECT '' AS k, 0::bigint AS n, to_jsonb(r) AS row FROM :agent.runs r WHERE $2::text = 'runs' AND r.run_id = $1::uuid AND $4::bigint < 0)
+  UNION ALL
+  (SELECT s.stream_id, 0, to_jsonb(s) FROM :agent.streams s WHERE $2::text = 'streams' AND s.run_id = $1::uuid AND s.stream_id > $3::text ORDER BY s.stream_id LIMIT $5::int)
+  UNION ALL
+  (SELECT '', b.wave, to_jsonb(b) FROM :agent.waves b WHERE $2::text = 'waves' AND b.run_id = $1::uuid AND b.wave > $4::bigint ORDER BY b.wave LIMIT $5::int)
+  UNION ALL
+  (SELECT '', 0, to_jsonb(b) FROM :agent.budgets b WHERE $2::text = 'budgets' AND b.run_id = $1::uuid AND $4::bigint < 0)
+  UNION ALL
+  (SELECT '', f.position, to_jsonb(f) FROM :agent.run_files f WHERE $2::text = 'run_files' AND f.run_id = $1::uuid AND f.position > $4::bigint
+   ORDER BY f.position LIMIT $5::int)
+  UNION ALL
+  (SELECT t.task_id, 0, to_jsonb(t) FROM :agent.task_specs t WHERE $2::text = 'task_specs' AND t.run_id = $1::uuid AND t.task_id > $3::text ORDER BY t.task_id LIMIT $5::int)
+  UNION ALL
+  (SELECT i.stream_id, i.seq, to_jsonb(i) FROM :agent.inbox i WHERE $2::text = 'inbox' AND i.run_id = $1::uuid AND (i.stream_id, i.seq) > ($3::text, $4::bigint)
+   ORDER BY i.stream_id, i.seq LIMIT $5::int)
+  UNION ALL
+  (SELECT e.stream_id, e.seq, to_jsonb(e) FROM :agent.events e WHERE $2::text = 'events' AND e.run_id = $1::uuid AND (e.stream_id, e.seq) > ($3::text, $4::bigint)
+   ORDER BY e.stream_id, e.seq LIMIT $5::int)
+  UNION ALL
+  (SELECT t.hash, p, jsonb_build_object('run_id', $1::uuid, 'hash', t.hash, 'bytes', t.bytes, 'part', p,
+            'parts', ceil(length(t.content)::float8 / $7::int), 'text', substr(t.content, (p * $7::int + 1)::int, $7::int))
+   FROM (SELECT b.hash, b.bytes, b.content::text AS content FROM :agent.blobs b
+         WHERE $2::text = 'blobs' AND b.run_id = $1::uuid AND b.hash >= $3::text AND (b.hash > $3::text OR $4::bigint >= 0)
+         ORDER BY b.hash LIMIT 4 OFFSET 0) t,
+        LATERAL (SELECT CASE WHEN t.hash = $3::text THEN $4::bigint + 1 ELSE 0 END AS first) f,
+        LATERAL generate_series(f.first, least((length(t.content) - 1) / $7::int, f.first + $6::int / $7::int)) AS p
+   ORDER BY t.hash, p LIMIT $5::int)
+  UNION ALL
+  (SELECT h.digest, 0, to_jsonb(h) FROM :agent.request_headers h WHERE $2::text = 'request_headers' AND h.digest > $3::text AND h.digest IN
+     (SELECT e.payload ->> 'specDigest' FROM :agent.events e WHERE e.run_id = $1::uuid AND e.type = 'TaskStarted') ORDER BY h.digest LIMIT $5::int)
+), sized AS (
+  SELECT k COLLATE "C" AS k, n, row, sum(octet_length(row::text)) OVER (ORDER BY k COLLATE "C", n) - octet_length(row::text) AS before FROM lines
+)
+SELECT k, n::float8 AS n, row FROM sized WHERE before < $6::int ORDER BY k, n
 `,
   "find-agent": `
 SELECT agent FROM toren_control.run_index WHERE run_id = $1::uuid
@@ -386,6 +426,59 @@ ORDER BY (idempotency_key IS NOT DISTINCT FROM $2::text) DESC LIMIT 1
 `,
   "find-soon": `
 SELECT EXISTS (SELECT FROM :agent.streams WHERE wake_at <= statement_timestamp() + $1::int * interval '1 ms') AS soon
+`,
+  "fork-run": `
+WITH source AS MATERIALIZED (
+  SELECT r.process, r.mode, r.input, r.attributes FROM :agent.runs r WHERE r.run_id = $2::uuid
+), run AS (
+  INSERT INTO :agent.runs (run_id, process, mode, input, generation, code_hash, idempotency_key, request_digest, attributes, forked_from)
+  SELECT $1::uuid, s.process, s.mode, s.input, $4::int, $5::text, $6::text, $7::text, s.attributes, $2::uuid FROM source s
+), terms AS (
+  INSERT INTO :agent.run_terms (run_id, terms) SELECT $1::uuid, t.terms FROM :agent.run_terms t WHERE t.run_id = $2::uuid
+), part AS MATERIALIZED (
+  SELECT p.stream_id COLLATE "C" AS stream_id, p.head, p.wave, p.status, p.outcome,
+         (SELECT coalesce(max((e.payload ->> 'inboxSeq')::bigint), 0) FROM :agent.events e
+          WHERE e.run_id = $2::uuid AND e.stream_id = p.stream_id COLLATE "C" AND e.seq <= p.head AND e.payload ? 'inboxSeq') AS facts
+  FROM source, unnest($9::text[], $10::bigint[], $11::int[], $12::text[], $13::text[]) AS p(stream_id, head, wave, status, outcome)
+), streams AS (
+  INSERT INTO :agent.streams (run_id, stream_id, head_seq, inbox_seq, status, outcome, role, wave, generation, copied_seq, wake_at)
+  SELECT $1::uuid, p.stream_id, p.head + CASE WHEN p.stream_id = 'run' THEN cardinality($14::text[]) ELSE 0 END, p.facts, p.status, p.outcome,
+         s.role, p.wave, $4::int, p.head, CASE WHEN p.status = 'ready' THEN clock_timestamp() + $8::int * interval '1 ms' END
+  FROM part p JOIN :agent.streams s ON s.run_id = $2::uuid AND s.stream_id = p.stream_id
+), copied AS (
+  INSERT INTO :agent.events (run_id, stream_id, seq, type, payload, recorded_at)
+  SELECT $1::uuid, e.stream_id, e.seq, e.type,
+         CASE WHEN e.type IN ('ToolCallStarted', 'StepStarted')
+              THEN e.payload || jsonb_build_object('idempotencyKey', encode(sha256(convert_to($1::text || (e.payload ->> 'idempotencyKey'), 'UTF8')), 'hex'))
+              ELSE e.payload END, e.recorded_at
+  FROM part p JOIN :agent.events e ON e.run_id = $2::uuid AND e.stream_id = p.stream_id AND e.seq <= p.head
+), added AS (
+  INSERT INTO :agent.events (run_id, stream_id, seq, type, payload)
+  SELECT $1::uuid, 'run', p.head + a.i, a.type, a.payload
+  FROM part p, unnest($14::text[], $15::jsonb[]) WITH ORDINALITY AS a(type, payload, i) WHERE p.stream_id = 'run'
+), facts AS (
+  INSERT INTO :agent.inbox (run_id, stream_id, seq, key, kind, payload, recorded_at)
+  SELECT $1::uuid, i.stream_id, i.seq, i.key, i.kind, i.payload, i.recorded_at
+  FROM part p JOIN :agent.inbox i ON i.run_id = $2::uuid AND i.stream_id = p.stream_id AND i.seq <= p.facts
+), specs AS (
+  INSERT INTO :agent.task_specs (run_id, task_id, role, input, digest)
+  SELECT $1::uuid, t.task_id, t.role, t.input, t.digest
+  FROM part p JOIN :agent.task_specs t ON t.run_id = $2::uuid AND p.stream_id = 'task:' || t.task_id ORDER BY t.ordinal
+), waves AS (
+  INSERT INTO :agent.waves (run_id, wave, on_failure, unsettled, signalled, max_parallel, reopened)
+  SELECT $1::uuid, w.wave, w.on_failure, w.unsettled, w.unsettled = 0, w.max_parallel, v.reopened + 1
+  FROM source, unnest($16::int[], $17::text[], $18::int[], $19::int[]) AS w(wave, on_failure, unsettled, max_parallel)
+  JOIN :agent.waves v ON v.run_id = $2::uuid AND v.wave = w.wave
+), blobs AS (
+  INSERT INTO :agent.blobs (run_id, hash, bytes, content) SELECT $1::uuid, b.hash, b.bytes, b.content FROM :agent.blobs b WHERE b.run_id = $2::uuid
+), budget AS (
+  INSERT INTO :agent.budgets (run_id, cap_tokens, cap_nano) SELECT $1::uuid, b.cap_tokens, b.cap_nano FROM :agent.budgets b WHERE b.run_id = $2::uuid
+), files AS (
+  INSERT INTO :agent.run_files (run_id, position, file_id) SELECT $1::uuid, f.position, f.file_id FROM :agent.run_files f WHERE f.run_id = $2::uuid
+), index AS (
+  INSERT INTO toren_control.run_index (run_id, agent) SELECT $1::uuid, $3::text FROM source
+)
+SELECT 1 AS made FROM source
 `,
   "hold-file": `
 SELECT id FROM toren_control.files WHERE id = $1::text FOR UPDATE
@@ -444,6 +537,13 @@ ORDER BY stream_id, seq LIMIT $4::int
 SELECT g.key, floor(extract(epoch FROM g.cool_until) * 1000)::float8 AS until, floor(extract(epoch FROM c.now) * 1000)::float8 AS now
 FROM (SELECT clock_timestamp() AS now) c LEFT JOIN toren_control.gates g ON g.cool_until > c.now
 `,
+  "list-dead-letters": `
+SELECT message_id, queue, body, receive_count, to_char(recorded_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS place,
+       floor(extract(epoch FROM recorded_at) * 1000)::float8 AS recorded_at
+FROM toren_control.dead_letters d
+WHERE ($1::text IS NULL OR (d.recorded_at, d.message_id) < ($1::text::timestamptz, $2::text)) AND ($4::text IS NULL OR d.message_id = $4::text)
+ORDER BY d.recorded_at DESC, d.message_id DESC LIMIT $3::int
+`,
   "list-digests": `
 SELECT t.task_id, t.digest FROM :agent.task_specs t
 WHERE t.run_id = $1::uuid
@@ -451,6 +551,15 @@ WHERE t.run_id = $1::uuid
     AND i.seq > coalesce((SELECT max((e.payload #>> '{retry,upTo}')::bigint) FROM :agent.events e WHERE e.run_id = i.run_id AND e.stream_id = i.stream_id
       AND e.type = 'StreamInvalidated'), 0))
 ORDER BY t.ordinal
+`,
+  "list-external-calls": `
+SELECT DISTINCT t.id AS task_id, e.payload ->> 'tool' AS tool
+FROM unnest($2::text[], $3::bigint[], $4::bool[]) AS t(id, after, open)
+JOIN :agent.events e ON e.run_id = $1::uuid AND e.stream_id = 'task:' || t.id AND e.seq > t.after
+WHERE e.type = 'ToolCallStarted' AND e.payload ->> 'effects' = 'external'
+  AND NOT (t.open AND EXISTS (SELECT 1 FROM :agent.events d WHERE d.run_id = e.run_id AND d.stream_id = e.stream_id AND d.seq > e.seq
+    AND d.type = 'ToolCallCompleted' AND d.payload ->> 'toolUseId' = e.payload ->> 'toolUseId'))
+ORDER BY 1, 2
 `,
   "list-files": `
 SELECT f.id, f.name, f.media_type, f.bytes, f.pages FROM unnest($1::text[]) WITH ORDINALITY AS w(id, ord) JOIN toren_control.files f ON f.id = w.id ORDER BY w.ord
@@ -501,7 +610,7 @@ WHERE ($1::text IS NULL OR r.process = $1::text)
 ORDER BY r.created_at DESC, r.run_id DESC LIMIT $6::int
 `,
   "list-streams": `
-SELECT stream_id, status, outcome, wait, floor(extract(epoch FROM wake_at) * 1000)::float8 AS wake_at, attempts, role, wave, head_seq, problem
+SELECT stream_id, status, outcome, wait, floor(extract(epoch FROM wake_at) * 1000)::float8 AS wake_at, attempts, role, wave, head_seq, copied_seq, problem
 FROM :agent.streams WHERE run_id = $1::uuid ORDER BY stream_id
 `,
   "list-stuck": `
@@ -856,7 +965,7 @@ SELECT s.head_seq, s.lease_epoch, s.inbox_seq,
 FROM :agent.streams s WHERE s.run_id = $1::uuid AND s.stream_id = 'run'
 `,
   "read-run": `
-SELECT r.run_id, r.process, r.mode, r.status, r.input, r.output, r.error, r.generation, r.attributes, r.retries,
+SELECT r.run_id, r.process, r.mode, r.status, r.input, r.output, r.error, r.generation, r.attributes, r.retries, r.forked_from,
        floor(extract(epoch FROM r.created_at) * 1000)::float8 AS created_at, floor(extract(epoch FROM r.ended_at) * 1000)::float8 AS ended_at,
        b.run_id IS NOT NULL AS capped, b.cap_tokens, b.cap_nano, b.reserved_tokens, b.reserved_nano, b.spent_tokens, b.spent_nano
 FROM :agent.runs r LEFT JOIN :agent.budgets b ON b.run_id = r.run_id WHERE r.run_id = $1::uuid
@@ -961,12 +1070,14 @@ WITH locked AS MATERIALIZED (
   WHERE stream_id = 'run' AND head_seq = $2::bigint AND lease_epoch = $3::bigint AND lease_owner IS NOT NULL
 ), again AS MATERIALIZED (
   SELECT l.stream_id, l.head_seq, l.inbox_seq, l.wave,
-         coalesce(CASE WHEN t.payload #>> '{error,code}' = ANY ($9::text[]) THEN asked.last WHEN tries.failed THEN tries.first END, l.head_seq) AS from_seq
+         coalesce(CASE WHEN t.payload #>> '{error,code}' = ANY ($9::text[]) THEN asked.last WHEN tries.failed AND NOT tries.goes_on THEN tries.first END, l.head_seq) AS from_seq
   FROM go, locked l
   JOIN :agent.events t ON t.run_id = $1::uuid AND t.stream_id = l.stream_id AND t.seq = l.head_seq
   CROSS JOIN LATERAL (SELECT coalesce(max(e.seq) FILTER (WHERE e.type = 'LlmCallCompleted'), 0) AS answer, max(e.seq) FILTER (WHERE e.type = 'LlmCallStarted') AS last
                       FROM :agent.events e WHERE e.run_id = $1::uuid AND e.stream_id = l.stream_id) asked
-  CROSS JOIN LATERAL (SELECT bool_or(e.type = 'LlmCallFailed') AS failed, min(e.seq) FILTER (WHERE e.type = 'LlmCallStarted') AS first
+  CROSS JOIN LATERAL (SELECT bool_or(e.type = 'LlmCallFailed') AS failed,
+                             coalesce((array_agg(e.payload ->> 'goesOn' ORDER BY e.seq DESC) FILTER (WHERE e.type = 'LlmCallFailed'))[1], '') = 'true' AS goes_on,
+                             min(e.seq) FILTER (WHERE e.type = 'LlmCallStarted') AS first
                       FROM :agent.events e WHERE e.run_id = $1::uuid AND e.stream_id = l.stream_id AND e.seq > asked.answer) tries
   WHERE l.stream_id <> 'run' AND l.status = 'ended' AND l.outcome <> 'completed'
 ), moved AS (
@@ -1416,6 +1527,10 @@ ALTER TABLE :agent.runs
 ALTER TABLE :agent.streams
   DROP CONSTRAINT streams_wait_check,
   ADD CONSTRAINT streams_wait_check CHECK (wait IN ('wave', 'timer', 'retry', 'cut', 'claim', 'approval', 'input', 'signal'));
+`,
+    "0010_forks": `
+ALTER TABLE :agent.runs ADD COLUMN forked_from uuid;
+ALTER TABLE :agent.streams ADD COLUMN copied_seq bigint NOT NULL DEFAULT 0;
 `,
   },
 } as const;

@@ -57,6 +57,7 @@ export const streamRow = (streamId: string, headSeq: number, status: StreamRow["
   role: null,
   wave: null,
   headSeq,
+  copiedSeq: 0,
   problem: null,
 });
 
@@ -95,6 +96,9 @@ export function fakeApp(fakes: Fakes = {}, basePath?: string) {
       decideApproval: async () => ({ type: "told" }),
       decideCut: async () => ({ type: "told" }),
       retryRun: async () => ({ type: "told" }),
+      forkRun: async () => ({ type: "started", runId: RUN }),
+      sendDeadLetter: async () => ({ type: "told" }),
+      exportRun: async () => ({ lines: ['{"table":"runs","row":{}}'], next: null }),
       sendMessage: async () => ({ type: "told" }),
       sendSignal: async () => ({ type: "told" }),
       readRun: async () => null,
@@ -135,6 +139,7 @@ export function fakeApp(fakes: Fakes = {}, basePath?: string) {
       paidToday: async () => ({ nanoUsd: 0, simulated: false }),
       ...fakes.overview,
     },
+    deadLetters: { page: async () => ({ letters: [], next: null }), get: async () => null, drop: async () => false },
     files: {
       page: async () => ({ files: uploads.map((file) => ({ ...file, createdAt: 0 })), next: null }),
       remove: async () => ({ type: "unknown" }),

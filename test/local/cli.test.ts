@@ -16,9 +16,11 @@ const release = async (): Promise<void> => {
   while (held.size === 0) await sleep(20);
   for (const go of held) go();
 };
+const HUGE_CHARS = 3_000_000;
 let refusing = false;
 const model = createScriptedModel(async (request, _n, signal) => {
   const text = textOf(request);
+  if (text.includes("huge")) return "y".repeat(HUGE_CHARS);
   if (text.includes("sometimes") && refusing) return { refusal: true };
   if (text.includes("refuse")) return { refusal: true };
   if (text.includes("wait")) {
@@ -82,6 +84,63 @@ describe("toren jobs retry", () => {
     const raised = await bench.toren(["jobs", "retry", (value as RunJson).runId, "--max-cost", "2"]);
     expect([raised.status, raised.err]).toEqual([2, expect.stringContaining("has no cap maxCostUsd")]);
     expect((await bench.toren(["jobs", "retry", (value as RunJson).runId, "--max-tokens", "few"])).status).toBe(2);
+  });
+});
+
+describe("toren jobs fork and export", () => {
+  test("a fork is a run of its own, and its recorded answers cost nothing", async () => {
+    const { value } = await bench.json(["run", "crew", "dig"]);
+    const { runId: source } = value as RunJson;
+    const { status, out, err } = await bench.toren(["jobs", "fork", source, "--from", "w1"]);
+    const id = out.trim();
+    expect([status, err]).toEqual([0, expect.stringContaining(`toren jobs tail ${id}`)]);
+    await bench.toren(["jobs", "tail", id]);
+    const run = (await bench.json(["jobs", "show", id])).value as RunJson;
+    expect(run).toMatchObject({ status: "completed", forkedFrom: source, receipt: { modelCalls: 1, replayed: 2 } });
+    const wrong = await bench.json(["jobs", "fork", source, "--from", "w9"]);
+    expect(wrong).toEqual({
+      status: 2,
+      value: { error: { code: "fork.unknown_place", message: expect.stringContaining("w0 (dig)") } },
+    });
+  });
+
+  test("an export has every row of the run, whole values too", async () => {
+    const large = "wide ".repeat(100_000);
+    const { value } = await bench.json(["run", "echo", large]);
+    const { runId: id } = value as RunJson;
+    const { status, out } = await bench.toren(["jobs", "export", id]);
+    expect(status).toBe(0);
+    const lines = out
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { table: string; row: Record<string, unknown> });
+    const counts = Object.fromEntries(
+      [...Map.groupBy(lines, (l) => l.table)].map(([table, rows]) => [table, rows.length]),
+    );
+    expect(counts).toEqual({
+      runs: 1,
+      streams: 2,
+      waves: 1,
+      task_specs: 1,
+      inbox: 1,
+      events: 9,
+      blobs: 4,
+      request_headers: 1,
+    });
+    const parts = lines.filter((l) => l.table === "blobs").map((l) => l.row);
+    expect(JSON.parse(parts.map((p) => p.text).join(""))).toBe(large);
+    expect(lines.filter((l) => l.table === "events").map((l) => l.row.type)).toContain("LlmCallCompleted");
+    const { value: second } = await bench.json(["run", "echo", "huge"]); // of more pages than one
+    const huge = (await bench.toren(["jobs", "export", (second as RunJson).runId])).out.trimEnd().split("\n");
+    const rows = huge.map((line) => JSON.parse(line) as { table: string; row: { hash: string; text: string } });
+    const blobs = Map.groupBy(
+      rows.filter((l) => l.table === "blobs"),
+      (l) => l.row.hash,
+    );
+    const texts = [...blobs.values()].map((some) => JSON.parse(some.map((l) => l.row.text).join("")));
+    expect(texts).toContain("y".repeat(HUGE_CHARS));
+    expect((await bench.toren(["jobs", "export", id, "--json"])).out).toBe(out);
+    expect((await bench.toren(["jobs", "export", "00000000-0000-4000-8000-000000000000"])).status).toBe(2);
   });
 });
 

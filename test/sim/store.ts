@@ -35,11 +35,13 @@ export const createSimStore = (connection: Connection): Store => ({
   runs: createRuns(connection),
   watch: createWatch(connection),
   traces: createTraces(connection),
+  exports: { rows: async () => [] },
+  forks: { fork: async () => Promise.reject(NOBODY_RETRIES), externalCalls: async () => [] },
   retries: { retry: async () => Promise.reject(NOBODY_RETRIES), reopen: async () => Promise.reject(NOBODY_RETRIES) },
 });
 
 /** What retries do is held by test/engine/retry.test.ts and the kill matrix. */
-const NOBODY_RETRIES = new Error("nobody in the simulation retries a run");
+const NOBODY_RETRIES = new Error("nobody in the simulation retries a run, or forks one");
 
 const TASK = "task:";
 const tasksOf = (tx: Transaction, runId: string): Stream[] =>
@@ -261,6 +263,7 @@ function rowOf(record: RunRecord | undefined): RunRow | null {
   return {
     ...outlineOf(record),
     retries: 0,
+    forkedFrom: null,
     input: stored(input),
     output: output === null ? null : stored(output),
     budget: record.budget,
@@ -274,7 +277,7 @@ function outlineOf(record: RunRecord): RunOutline {
 
 const streamRow = (s: Stream): StreamRow => {
   const { streamId, status, outcome, wait, wakeAt, attempts, role, wave, headSeq, problem } = s;
-  return { streamId, status, outcome, wait, wakeAt, attempts, role, wave, headSeq, problem };
+  return { streamId, status, outcome, wait, wakeAt, attempts, role, wave, headSeq, copiedSeq: 0, problem };
 };
 
 const requestOf = (request: Pick<NewRun, "process" | "input" | "files" | "attributes">): string =>

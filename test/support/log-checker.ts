@@ -110,7 +110,7 @@ function checkStream(s: StreamDump): string[] {
   if (taken.length > inbox.length) wrong.push(`${taken.length} facts were absorbed of ${inbox.length}`);
   // A retry cuts what had ended the stream, and is the one event that may stand after it.
   const retried = events.findLastIndex((e) => e.type === "StreamInvalidated" && e.payload.retry !== undefined);
-  if (retried > 0 && !((events[retried - 1]?.type ?? "") in TERMINAL))
+  if (retried > 0 && events[retried]?.payload.fork === undefined && !((events[retried - 1]?.type ?? "") in TERMINAL))
     wrong.push(`${retried + 1}: a retry of a stream that hadn't ended`);
   const end = events.findIndex((e, i) => i > retried && e.type in TERMINAL);
   if (end >= 0 && end < events.length - 1) wrong.push(`${events[end + 1]?.type} stands after ${events[end]?.type}`);

@@ -1,6 +1,8 @@
 // The store on Postgres. One committer per agent schema and worker; everything else asks as it needs. Twin: the simulation's, in test/sim.
 import type { Database } from "../../ports/database.ts";
 import type { Store } from "../../ports/store.ts";
+import { createExports } from "./exports.ts";
+import { createForks } from "./forks.ts";
 import { createRetries } from "./retries.ts";
 import { createRuns } from "./runs.ts";
 import { createStatements } from "./statements.ts";
@@ -18,6 +20,8 @@ export function createStore(database: Pick<Database, "appends" | "pool">): Store
     runs: createRuns(database.appends, statements),
     watch: createWatch(statements),
     retries: createRetries(database.appends, statements),
+    forks: createForks(database.appends, statements),
+    exports: createExports(statements),
     traces: createTraces(statements),
   };
 }

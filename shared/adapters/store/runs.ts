@@ -25,6 +25,7 @@ interface Row extends OutlineRow {
   readonly cap_tokens: number | null;
   readonly cap_nano: number | null;
   readonly retries: number;
+  readonly forked_from: string | null;
   readonly reserved_tokens: number;
   readonly reserved_nano: number;
   readonly spent_tokens: number;
@@ -95,7 +96,7 @@ const requestDigest = ({ process, input, files, attributes = NO_ATTRIBUTES }: Re
   digestOf({ process, input, files, ...(Object.keys(attributes).length === 0 ? {} : { attributes }) });
 type Requested = Pick<NewRun, "process" | "input" | "files" | "attributes">;
 
-async function foundRun(
+export async function foundRun(
   statements: Statements,
   agent: string,
   runId: string | null,
@@ -115,7 +116,14 @@ async function runRow(statements: Statements, agent: string, row: Row): Promise<
     restoreAll(statements, agent, values),
   ]);
   const budget = row.capped ? runBudget(row) : null;
-  return { ...rest, input: input ?? null, output: output ?? null, budget, retries: row.retries };
+  return {
+    ...rest,
+    input: input ?? null,
+    output: output ?? null,
+    budget,
+    retries: row.retries,
+    forkedFrom: row.forked_from,
+  };
 }
 
 const runBudget = (row: Row): RunBudget => ({
@@ -134,6 +142,7 @@ interface StreamsRow {
   readonly role: string | null;
   readonly wave: number | null;
   readonly head_seq: number;
+  readonly copied_seq: number;
   readonly problem: Json | null;
 }
 
@@ -147,6 +156,7 @@ const streamRow = (row: StreamsRow): StreamRow => ({
   role: row.role,
   wave: row.wave,
   headSeq: row.head_seq,
+  copiedSeq: row.copied_seq,
   problem: row.problem === null ? null : (fromStored(row.problem) as unknown as StreamRow["problem"]),
 });
 

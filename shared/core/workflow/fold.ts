@@ -141,9 +141,7 @@ function reopen(log: RunLog, { op, tasks, dueAt }: Reopened): { kept: Recorded<R
     cut: log.filter((event) => dead.has(event.seq)),
     kept: log
       .filter((event) => !dead.has(event.seq) && !(isOperationFact(event) && isVoid(event)))
-      .map((event) =>
-        event.seq === op && event.type === "WavePlanned" && dueAt !== undefined ? { ...event, dueAt } : event,
-      ),
+      .map((event) => (event.seq === op && "dueAt" in event && dueAt !== undefined ? { ...event, dueAt } : event)),
   };
 }
 

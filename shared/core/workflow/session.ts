@@ -245,7 +245,7 @@ const culpritOf = (issued: Issued | undefined): Culprit | null =>
     ? null
     : {
         seq: issued.known.seq,
-        timeoutMs: issued.request.type === "wave" ? issued.request.timeoutMs : undefined,
+        timeoutMs: "timeoutMs" in issued.request ? issued.request.timeoutMs : undefined,
       };
 
 const placeOf = (after: number, digest: string): string => `${after} ${digest}`;

@@ -1,5 +1,6 @@
 // What belongs to the installation and not to a run: health, this description, agents, files.
 import { FILE_MAX_BYTES } from "../../core/limits.ts";
+import { deadLettersQuery } from "../dead-letters.ts";
 import { filesQuery } from "../files.ts";
 import { anything, inPath, json, list, nullable, object, query, ref, responses, text } from "./parts.ts";
 
@@ -28,6 +29,34 @@ export const installationPaths = {
     get: {
       summary: "What to look at first: counts, runs that wait for a person, stuck work, failures, what today cost.",
       responses: responses({ "200": json(ref("Overview"), "As it is now.") }),
+    },
+  },
+  "/dead-letters": {
+    get: {
+      summary: "Messages that nobody could work on, newest first. Their runs are unharmed.",
+      parameters: query(deadLettersQuery),
+      responses: responses({
+        "200": json(object({ deadLetters: list(ref("DeadLetter")), next: nullable(text) }), "A page."),
+      }),
+    },
+  },
+  "/dead-letters/{id}": {
+    get: {
+      summary: "One of them.",
+      parameters: [inPath("id")],
+      responses: responses({ "200": json(ref("DeadLetter"), "The dead letter.") }),
+    },
+    delete: {
+      summary: "Forgets it.",
+      parameters: [inPath("id")],
+      responses: responses({ "200": json(object({ id: text }), "It is dropped.") }),
+    },
+  },
+  "/dead-letters/{id}/send": {
+    post: {
+      summary: "Sends its hint to its queue again, and forgets it.",
+      parameters: [inPath("id")],
+      responses: responses({ "202": json(object({ id: text }), "It is sent.") }),
     },
   },
   "/files": {

@@ -1,4 +1,6 @@
 // Runs, and what people tell them.
+
+import { exportQuery, fork } from "../copies.ts";
 import { outlineQuery } from "../inspect.ts";
 import { cancellation, eventsQuery, listQuery, newRun, turnsQuery } from "../runs.ts";
 import { approval, message, resumption, retry, signal } from "../speak.ts";
@@ -21,6 +23,7 @@ import {
 } from "./parts.ts";
 
 const started = object({ runId: text, agent: text });
+const forked = object({ runId: text, agent: text, forkedFrom: text });
 
 export const runPaths = {
   "/runs": {
@@ -121,6 +124,30 @@ export const runPaths = {
       parameters: [runId],
       requestBody: takes(retry, { optional: true }),
       responses: responses({ "202": json(told, "It goes on.") }),
+    },
+  },
+  "/runs/{runId}/fork": {
+    post: {
+      summary: "Starts a run that begins with what this one has on record; its answers cost nothing.",
+      parameters: [runId, idempotencyKey("The same request again under this key answers with the run of then.")],
+      requestBody: takes(fork, { optional: true }),
+      responses: responses({
+        "201": json(forked, "Started; Location is the run."),
+        "200": json(forked, "The run that this key started before."),
+      }),
+    },
+  },
+  "/runs/{runId}/export": {
+    get: {
+      summary: "All rows on record of the run, as lines of JSON, a page at a time.",
+      parameters: [runId, ...query(exportQuery)],
+      responses: responses({
+        "200": {
+          description:
+            'Lines `{"table": …, "row": {…}}`; the last one is `{"next": …}`, the `after` of the next page, or null.',
+          content: { "application/jsonl": { schema: text } },
+        },
+      }),
     },
   },
 };

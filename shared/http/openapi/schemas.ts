@@ -1,6 +1,8 @@
 // The forms that several answers share, by their names.
+
 import { ERRORS } from "../../core/errors.ts";
 import { call } from "../call-json.ts";
+import { deadLetter } from "../dead-letters.ts";
 import { outlinePage } from "../inspect.ts";
 import { keyAnswer } from "../keys.ts";
 import { overview } from "../overview.ts";
@@ -33,6 +35,7 @@ export const schemas: Readonly<Record<string, Schema>> = {
   Run: answer(run),
   TurnsPage: answer(turnsPage),
   Overview: answer(overview),
+  DeadLetter: answer(deadLetter),
   OutlinePage: answer(outlinePage),
   Call: answer(call),
   Event: object(

@@ -1,7 +1,7 @@
 -- After a retry the tick opens operations again: the run's own append, and of its waves the tasks that ended otherwise than completed go on. Each task's
 -- terminal event is cut, its wave counts it again and has told nobody (`signalled`): one statement, all or nothing.
 -- A task goes on before the tries of its last question, if those failed: their count starts anew. Where the answer itself was the failure (a refusal),
--- before that question: it is asked again. Nothing that a tool did is cut.
+-- before that question: it is asked again. Nothing that a tool did is cut, and no call that its provider is still working on (goesOn).
 -- Locks as in append-full: the run's row, then the tasks' rows, in (run_id, stream_id); then their waves; the runs row last.
 -- $1 run  $2 head  $3 epoch  $4 event types text[]  $5 payloads jsonb[]  $6 lease ms int  $7 grace ms int
 -- $8 task ids text[]  $9 codes of errors that an answer is text[]  $10 generation int  $11 retry jsonb (who)
@@ -15,12 +15,14 @@ WITH locked AS MATERIALIZED (
   WHERE stream_id = 'run' AND head_seq = $2::bigint AND lease_epoch = $3::bigint AND lease_owner IS NOT NULL
 ), again AS MATERIALIZED (
   SELECT l.stream_id, l.head_seq, l.inbox_seq, l.wave,
-         coalesce(CASE WHEN t.payload #>> '{error,code}' = ANY ($9::text[]) THEN asked.last WHEN tries.failed THEN tries.first END, l.head_seq) AS from_seq
+         coalesce(CASE WHEN t.payload #>> '{error,code}' = ANY ($9::text[]) THEN asked.last WHEN tries.failed AND NOT tries.goes_on THEN tries.first END, l.head_seq) AS from_seq
   FROM go, locked l
   JOIN :agent.events t ON t.run_id = $1::uuid AND t.stream_id = l.stream_id AND t.seq = l.head_seq
   CROSS JOIN LATERAL (SELECT coalesce(max(e.seq) FILTER (WHERE e.type = 'LlmCallCompleted'), 0) AS answer, max(e.seq) FILTER (WHERE e.type = 'LlmCallStarted') AS last
                       FROM :agent.events e WHERE e.run_id = $1::uuid AND e.stream_id = l.stream_id) asked
-  CROSS JOIN LATERAL (SELECT bool_or(e.type = 'LlmCallFailed') AS failed, min(e.seq) FILTER (WHERE e.type = 'LlmCallStarted') AS first
+  CROSS JOIN LATERAL (SELECT bool_or(e.type = 'LlmCallFailed') AS failed,
+                             coalesce((array_agg(e.payload ->> 'goesOn' ORDER BY e.seq DESC) FILTER (WHERE e.type = 'LlmCallFailed'))[1], '') = 'true' AS goes_on,
+                             min(e.seq) FILTER (WHERE e.type = 'LlmCallStarted') AS first
                       FROM :agent.events e WHERE e.run_id = $1::uuid AND e.stream_id = l.stream_id AND e.seq > asked.answer) tries
   WHERE l.stream_id <> 'run' AND l.status = 'ended' AND l.outcome <> 'completed'
 ), moved AS (                                      -- the one UPDATE of streams

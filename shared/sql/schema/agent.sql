@@ -25,7 +25,8 @@ CREATE TABLE :agent.runs (
   ended_at timestamptz,
   trace_context text,                               -- W3C traceparent of the run's first span: all others are in its trace; null: nobody traced it
   attributes jsonb,                                 -- labels that its starter gave it, key to text; null: none
-  retries int NOT NULL DEFAULT 0                    -- how often it had failed and somebody had it go on
+  retries int NOT NULL DEFAULT 0,                   -- how often it had failed and somebody had it go on
+  forked_from uuid                                  -- the run whose log its own begins with; that one may be gone
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
 CREATE UNIQUE INDEX runs_idempotency_key ON :agent.runs (idempotency_key) WHERE idempotency_key IS NOT NULL;
 CREATE INDEX runs_newest ON :agent.runs (created_at, run_id);
@@ -75,6 +76,7 @@ CREATE TABLE :agent.streams (
   replays int NOT NULL DEFAULT 0,                   -- recorded answers that a resumed task used again
   paid_nano bigint NOT NULL DEFAULT 0,              -- what was paid on paid_day, the last one (UTC) that something was paid on
   paid_day date,
+  copied_seq bigint NOT NULL DEFAULT 0,             -- of a forked run: events up to here are its source's, and were paid there
   PRIMARY KEY (run_id, stream_id)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500, autovacuum_analyze_scale_factor = 0.05,
         autovacuum_vacuum_cost_delay = 0);

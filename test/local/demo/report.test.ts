@@ -29,6 +29,7 @@ function ending(answer = ANSWER, given: { run?: Partial<RunJson>; over?: Partial
     modelCalls: 0,
     tokens: 0,
     retries: 0,
+    forkedFrom: null,
     createdAt: "2026-01-01T00:00:00.000Z",
     endedAt: "2026-01-01T00:00:20.000Z",
     input: "How?",

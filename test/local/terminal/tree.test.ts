@@ -36,6 +36,7 @@ const run = (waves: RunJson["waves"], more: Partial<RunJson> = {}): RunJson => (
   error: null,
   generation: 1,
   retries: 0,
+  forkedFrom: null,
   createdAt: "2026-01-01T00:00:00.000Z",
   endedAt: null,
   input: "x",
