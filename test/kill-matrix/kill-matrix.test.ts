@@ -66,6 +66,7 @@ describe.each(SCENARIOS.map((s) => [s.name, s] as const))("%s", (_, scenario) =>
         tried++;
       }
       expect(tried).toBeGreaterThan(3);
+      if (SAMPLE !== null) process.stderr.write(`${scenario.name}: ${tried} pairs of ${writes} writes, all well\n`); // it takes hours
     },
     SAMPLE === null ? 120_000 : 7_200_000,
   );
