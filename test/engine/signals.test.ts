@@ -5,6 +5,7 @@ import type { Json } from "../../shared/core/json.ts";
 import { PAYLOAD_MAX_BYTES } from "../../shared/core/limits.ts";
 import type { WorkflowFn } from "../../shared/core/workflow/context.ts";
 import { readRun } from "../../shared/engine/read-run.ts";
+import { retryRun } from "../../shared/engine/retry-run.ts";
 import { sendSignal } from "../../shared/engine/speak-to-task.ts";
 import { role, workflow } from "../support/agents.ts";
 import type { Stack } from "../support/stack.ts";
@@ -71,6 +72,20 @@ describe("a workflow that waits for a signal", () => {
     expect(await send(stack, runId, "early", 0, "new")).toMatchObject({ error: { code: "run.ended" } });
   });
 
+  test("a value of many kilobytes arrives whole", async () => {
+    const { stack } = waiting(async (ctx) => {
+      const got = await ctx.waitFor<string>("big");
+      return [got?.length ?? 0, got?.endsWith("é\u0000") ?? false];
+    });
+    const { runId } = await started(stack);
+    await send(stack, runId, "big", `${"x".repeat(600_000)}é\u0000`);
+    expect(await stack.drive({ agent: AGENT, runId })).toMatchObject({ output: [600_002, true] });
+    const [stored] = await t.sql<{ bytes: number }>(
+      `SELECT length(payload::text) AS bytes FROM agent_${AGENT}.events WHERE type = 'SignalReceived'`,
+    );
+    expect(stored?.bytes).toBeLessThan(500); // beside the log, as every large value
+  });
+
   test("I8: is over when its time has passed, and then nothing is left of it", async () => {
     const { stack } = waiting(async (ctx) => [await ctx.waitFor("never", { timeoutMs: 60 }), await ctx.waitFor("go")]);
     const { runId, row } = await started(stack);
@@ -107,6 +122,28 @@ describe("a workflow that waits for a signal", () => {
     });
     expect([first.model.ledger.length, second.model.ledger.length]).toEqual([1, 0]);
   });
+});
+
+test("a failed run that is retried has what was sent to it, and waits only for what wasn't", async () => {
+  let broken = true;
+  const { stack } = waiting(async (ctx) => {
+    const go = await ctx.waitFor("go");
+    const work = async () => {
+      if (broken) throw new Error("out of order");
+    };
+    await ctx.step("work", work, { attempts: 1 });
+    return [go, await ctx.waitFor("early"), await ctx.waitFor("late")];
+  });
+  const { runId } = await started(stack);
+  await send(stack, runId, "early", "e");
+  await send(stack, runId, "go", "g");
+  expect((await stack.drive({ agent: AGENT, runId }))?.status).toBe("failed");
+  expect(await send(stack, runId, "late", "l")).toMatchObject({ error: { code: "run.ended" } });
+  broken = false;
+  expect(await retryRun(stack.deps, { agent: AGENT, runId, by: "ann" })).toEqual({ type: "told" });
+  expect((await stack.drive({ agent: AGENT, runId }))?.status).toBe("waitingSignal");
+  await send(stack, runId, "late", "l");
+  expect(await stack.drive({ agent: AGENT, runId })).toMatchObject({ status: "completed", output: ["g", "e", "l"] });
 });
 
 describe("a signal is refused, and nothing changes,", () => {
