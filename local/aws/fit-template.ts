@@ -27,7 +27,7 @@ export function fitTemplate<T extends Template>(
         case "AWS::EC2::Subnet":
           return without(resource, ["Ipv6CidrBlock", "AssignIpv6AddressOnCreation"]);
         case "AWS::ApiGateway::Method":
-          return unstreamed(resource);
+          return unstreamed(resource, Object.keys(held.Resources));
         default:
           return resource;
       }
@@ -52,12 +52,16 @@ function told(
   return given(resource, { Environment: { Variables: { ...Variables, ...environment(name) } } });
 }
 
-/** Emulators know no streamed answers: what comes there comes whole. */
-function unstreamed(resource: Resource): Resource {
+/** Emulators know no streamed answers. The API's own function answers such requests too, a page at a time. */
+function unstreamed(resource: Resource, logicalIds: readonly string[]): Resource {
   const text = JSON.stringify(resource.Properties?.Integration ?? {});
   if (!text.includes("/response-streaming-invocations")) return resource;
+  const [events = "", api = ""] = ["events", "api"].map((name) => logicalIds.find((id) => functionOf(id) === name));
   const { ResponseTransferMode: _, ...Integration } = JSON.parse(
-    text.replace("path/2021-11-15/", "path/2015-03-31/").replace("/response-streaming-invocations", "/invocations"),
+    text
+      .replace("path/2021-11-15/", "path/2015-03-31/")
+      .replace("/response-streaming-invocations", "/invocations")
+      .replaceAll(events, api),
   ) as Record<string, unknown>;
   return given(resource, { Integration });
 }

@@ -1,5 +1,5 @@
 /**
- * The model server as a program: `node local/model-server/main.ts [--port 0] [--ledger FILE] [--latency MIN-MAX]`.
+ * The model server as a program: `node local/model-server/main.ts [--port 0] [--host ADDRESS] [--ledger FILE] [--latency MIN-MAX]`.
  * Prints one line of JSON when it is ready, and ends on SIGTERM or SIGINT.
  */
 import { parseArgs } from "node:util";
@@ -7,10 +7,11 @@ import { DEFAULT_MAX_LATENCY_MS, DEFAULT_MIN_LATENCY_MS } from "./limits.ts";
 import { startModelServer } from "./server.ts";
 import { DISCLOSURE, MODEL_ID } from "./wire.ts";
 
-const USAGE = `Usage: model-server [--port N] [--ledger FILE] [--latency MIN-MAX]
+const USAGE = `Usage: model-server [--port N] [--host ADDRESS] [--ledger FILE] [--latency MIN-MAX]
 
-A server on 127.0.0.1 that speaks OpenAI's chat-completions format. It is ${DISCLOSURE}.
+A server that speaks OpenAI's chat-completions format. It is ${DISCLOSURE}.
 
+  --host ADDRESS    address to listen on; 127.0.0.1 by default. Another one only in a container of its own: it asks nobody for a key
   --port N          port to listen on; 0, the default, takes a free one
   --ledger FILE     keep the ledger of requests in FILE (JSON lines), over restarts
   --latency MIN-MAX milliseconds an answer takes; ${DEFAULT_MIN_LATENCY_MS}-${DEFAULT_MAX_LATENCY_MS} by default
@@ -18,6 +19,7 @@ A server on 127.0.0.1 that speaks OpenAI's chat-completions format. It is ${DISC
 
 interface Settings {
   readonly port: number;
+  readonly host: string;
   readonly ledgerFile?: string;
   readonly minLatencyMs: number;
   readonly maxLatencyMs: number;
@@ -28,6 +30,7 @@ function settings(args: readonly string[]): Settings | "help" {
     args: [...args],
     options: {
       port: { type: "string", default: "0" },
+      host: { type: "string", default: "127.0.0.1" },
       ledger: { type: "string" },
       latency: { type: "string", default: `${DEFAULT_MIN_LATENCY_MS}-${DEFAULT_MAX_LATENCY_MS}` },
       help: { type: "boolean", short: "h", default: false },
@@ -39,6 +42,7 @@ function settings(args: readonly string[]): Settings | "help" {
   if (!/^\d{1,5}$/.test(values.port) || Number(values.port) > 65_535) throw new Error(`${values.port} is no port`);
   return {
     port: Number(values.port),
+    host: values.host,
     ...(values.ledger === undefined ? {} : { ledgerFile: values.ledger }),
     minLatencyMs: Number(latency[1]),
     maxLatencyMs: Number(latency[2] ?? latency[1]),

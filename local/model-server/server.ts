@@ -23,6 +23,8 @@ import { chunks, completion, type Envelope, modelList } from "./wire.ts";
 export interface ModelServerOptions {
   /** 0 takes a free one. */
   readonly port: number;
+  /** Default: the loopback interface. */
+  readonly host?: string;
   /** JSON lines that keep the ledger over a restart; without it the ledger is as old as the server. */
   readonly ledgerFile?: string;
   /** An answer takes between these two, always the same for the same request. */
@@ -38,6 +40,8 @@ export interface ModelServer {
   close(): Promise<void>;
 }
 
+const LOOPBACK = "127.0.0.1";
+
 type Env = { Bindings: HttpBindings };
 
 export async function startModelServer(options: ModelServerOptions): Promise<ModelServer> {
@@ -47,7 +51,7 @@ export async function startModelServer(options: ModelServerOptions): Promise<Mod
   if (options.maxLatencyMs > MAX_LATENCY_MS) throw new RangeError(`latency is at most ${MAX_LATENCY_MS} ms`);
   const ledger = openLedger(() => new Date(), options.ledgerFile);
   const app = modelApp(ledger, options);
-  const server = await listen(app, options.port);
+  const server = await listen(app, options.port, options.host ?? LOOPBACK);
   const { port } = server.address() as AddressInfo;
   return { url: `http://127.0.0.1:${port}/v1`, port, close: () => closeServer(server) };
 }
@@ -137,9 +141,9 @@ function nowS(): number {
   return Math.floor(Date.now() / 1000);
 }
 
-function listen(app: Hono<Env>, port: number): Promise<ServerType> {
+function listen(app: Hono<Env>, port: number, hostname: string): Promise<ServerType> {
   return new Promise((resolve, reject) => {
-    const server = serve({ fetch: app.fetch, port, hostname: "127.0.0.1" }, () => resolve(server));
+    const server = serve({ fetch: app.fetch, port, hostname }, () => resolve(server));
     server.once("error", reject);
   });
 }

@@ -43,4 +43,25 @@ test("the research crew answers through API Gateway, SQS, Lambda and Postgres", 
   expect(run).toMatchObject({ status: "completed", error: null });
   expect(run.output).toContain("explicit-locking.txt");
   await at.expectBalanced([run]);
+  const page = (await (await at.request("GET", `runs/${runId}/events?wait=0`)).json()) as {
+    events: object[];
+    ended: boolean;
+  };
+  expect(page).toMatchObject({ ended: true });
+  expect(page.events.at(0)).toMatchObject({ type: "RunCreated" });
 }, 120_000);
+
+test("a file that is too large for a row goes to the bucket, and goes from there when it is removed", async () => {
+  const form = new FormData();
+  form.set("file", new Blob([`${"All work and no play. ".repeat(193_000)}`], { type: "text/plain" }), "large.txt");
+  const headers = { authorization: `Bearer ${at.key}` };
+  const answer = await fetch(new URL("files", at.deployed.apiUrl), { method: "POST", headers, body: form });
+  expect(answer.status).toBe(201);
+  const { id } = (await answer.json()) as { id: string };
+  expect((await at.request("DELETE", `files/${id}`)).status).toBeLessThan(300);
+  const operations = at
+    .calls()
+    .filter(({ service }) => service === "s3")
+    .map(({ operation }) => operation);
+  expect(operations).toEqual(expect.arrayContaining(["PutObject", "DeleteObject"]));
+}, 60_000);

@@ -38,3 +38,10 @@ export function processesOf(name: string): number[] {
 export async function limitTo(name: string, timeoutS: number): Promise<void> {
   await awsRest("lambda", "PUT", `/2015-03-31/functions/${name}/configuration`, { Timeout: timeoutS });
 }
+
+/** What the stack tells it. */
+export async function environmentOf(name: string): Promise<Record<string, string>> {
+  const path = `/2015-03-31/functions/${name}/configuration`;
+  const { Environment } = await awsRest<{ Environment: { Variables: Record<string, string> } }>("lambda", "GET", path);
+  return Environment.Variables;
+}

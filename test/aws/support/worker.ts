@@ -1,0 +1,42 @@
+// The worker for long tasks as the stack defines it for ECS: entry point, command, environment. An emulator knows no ECS, so references are filled in here.
+import { ACCOUNT, type Deployed, REGION } from "../../../local/aws/deploy.ts";
+
+export interface WorkerDefinition {
+  readonly entryPoint: readonly string[];
+  readonly command: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+interface Container {
+  readonly EntryPoint: readonly string[];
+  readonly Command: readonly string[];
+  readonly Environment: readonly { readonly Name: string; readonly Value: unknown }[];
+}
+
+export function workerOf(deployed: Deployed): WorkerDefinition {
+  const definition = Object.values(deployed.template.Resources).find(({ Type }) => Type === "AWS::ECS::TaskDefinition");
+  const [container] = (definition?.Properties?.ContainerDefinitions ?? []) as readonly Container[];
+  if (container === undefined) throw new Error("the stack defines no worker for long tasks");
+  return {
+    entryPoint: container.EntryPoint,
+    command: container.Command,
+    environment: Object.fromEntries(container.Environment.map(({ Name, Value }) => [Name, textOf(deployed, Value)])),
+  };
+}
+
+function textOf(deployed: Deployed, value: unknown): string {
+  if (typeof value === "string") return value;
+  const { Ref, "Fn::GetAtt": attribute, "Fn::Sub": text, "Fn::Join": joined } = value as Record<string, unknown>;
+  const physical = (id: string) => deployed.resources.find(({ logicalId }) => logicalId === id);
+  if (Ref === "AWS::Region") return REGION;
+  if (typeof Ref === "string") return physical(Ref)?.physicalId ?? "";
+  if (typeof text === "string")
+    return text.replace(/\$\{AWS::(AccountId|Region)\}/g, (_, name) => (name === "Region" ? REGION : ACCOUNT));
+  if (Array.isArray(joined))
+    return (joined[1] as unknown[]).map((part) => textOf(deployed, part)).join(String(joined[0]));
+  const [of = "", name = ""] = (attribute ?? []) as string[];
+  const { type, physicalId = "" } = physical(of) ?? {};
+  if (type === "AWS::SQS::Queue") return `arn:aws:sqs:${REGION}:${ACCOUNT}:${physicalId.split("/").at(-1)}`;
+  if (type === "AWS::IAM::Role") return `arn:aws:iam::${ACCOUNT}:role/${physicalId}`;
+  return `${physicalId}.${name}`; // the generation, which is for logs
+}
