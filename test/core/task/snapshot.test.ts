@@ -5,11 +5,12 @@ import fc from "fast-check";
 import { digestOf } from "../../../shared/core/digest.ts";
 import type { TaskEvent } from "../../../shared/core/events.ts";
 import { type Json, toJson } from "../../../shared/core/json.ts";
+import type { AssistantPart } from "../../../shared/core/messages.ts";
 import { headerOf } from "../../../shared/core/task/header.ts";
 import { nextAction } from "../../../shared/core/task/loop.ts";
 import { replay } from "../../../shared/core/task/replay.ts";
-import { FOLD_VERSION, type Snapshot, snapshotOf } from "../../../shared/core/task/snapshot.ts";
-import { apply } from "../../../shared/core/task/state.ts";
+import { FOLD_VERSION, type Snapshot, snapshotOf, stateFrom } from "../../../shared/core/task/snapshot.ts";
+import { apply, approvalKey } from "../../../shared/core/task/state.ts";
 import { initialState, requestDigest, type TaskState } from "../../../shared/core/task/task-state.ts";
 import { anyAnswer, CAPS, comparable, type Recorded, recorded, role, type Tape, tapeOf, usage } from "./driver.ts";
 
@@ -106,6 +107,33 @@ describe("a session's state as a value", () => {
     const [short, whole] = [replay(edited, null, "Hello.", [], true, last), replay(edited, null, "Hello.", upTo, true)];
     if (short.type !== "ok" || whole.type !== "ok") throw new Error("cut");
     expect(requestDigest(short.state)).toBe(requestDigest(whole.state));
+  });
+
+  test("it knows what people were asked, and which calls had effects outside: neither is forgotten between two turns", () => {
+    const state = initialState(header, null, "x", true);
+    const use = { type: "toolUse", id: "u1", name: "pay", args: { n: 1 } } as const;
+    const call = { stepId: "s0", toolUseId: "u1", tool: "pay", args: use.args };
+    const answered = (stepId: string, content: AssistantPart[]): TaskEvent => ({
+      type: "LlmCallCompleted",
+      stepId,
+      response: { content, stopReason: "end" },
+      usage,
+    });
+    const asked = approvalKey(state, "k", "none");
+    const log: TaskEvent[] = [
+      answered("s0", [use]),
+      { type: "ApprovalRequested", ...call, key: asked },
+      { type: "ToolCallStarted", ...call, idempotencyKey: "k", effects: "external", idempotency: "none" },
+      { type: "ToolCallCompleted", stepId: "s0", toolUseId: "u1", result: "paid", isError: false },
+      answered("s1", [{ type: "text", text: "Done." }]),
+      { type: "InputRequested", text: "Done." },
+    ];
+    for (const [i, event] of log.entries()) apply(state, event, i + 1);
+    const kept = snapshotOf(state);
+    if (kept === null) throw new Error("it doesn't wait");
+    const read = stateFrom({ seq: log.length, absorbed: 0, state: toJson(kept) }, header, null);
+    expect(read.asked).toEqual(new Set([asked]));
+    expect(read.external).toEqual(new Set(["u1"]));
   });
 
   test("a task that is no session, or one that works, has none", () => {
