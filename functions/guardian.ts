@@ -3,6 +3,7 @@ import middy from "@middy/core";
 import type { Context } from "aws-lambda";
 import { AUDIT_EVERY_MS } from "../shared/core/limits.ts";
 import type { EngineDeps } from "../shared/engine/deps.ts";
+import { retain } from "../shared/engine/erase-runs.ts";
 import { audit, guard } from "../shared/engine/guard.ts";
 import { logFailure } from "./failures.ts";
 
@@ -16,8 +17,8 @@ export type GuardianHandler = (event: unknown, context: Context) => Promise<Guar
 
 /** A fresh worker audits at its first pass: what it was started for may be a crash. `elapsedMs` measures, it decides nothing about streams (I8). */
 export function createGuardianHandler(
-  engine: Pick<EngineDeps, "store" | "queue" | "agents" | "log">,
-  use = { guard, audit, elapsedMs: () => performance.now() },
+  engine: Pick<EngineDeps, "store" | "queue" | "agents" | "files" | "log">,
+  use = { guard, audit, retain, elapsedMs: () => performance.now() },
 ): GuardianHandler {
   let auditDueMs = Number.NEGATIVE_INFINITY;
   return middy({ timeoutEarlyInMillis: 0 })
@@ -27,6 +28,7 @@ export function createGuardianHandler(
       if (use.elapsedMs() < auditDueMs) return { nudged, fixed: null };
       const { fixed } = await use.audit(engine);
       auditDueMs = use.elapsedMs() + AUDIT_EVERY_MS;
+      await use.retain(engine);
       if (fixed > 0) engine.log.error("parked streams were forgotten", { fixed });
       return { nudged, fixed };
     });

@@ -11,6 +11,7 @@ import { addFile } from "../shared/engine/add-file.ts";
 import { cancelRun, resumeRun } from "../shared/engine/cancel-run.ts";
 import { sendAgain } from "../shared/engine/dead-letters.ts";
 import type { EngineDeps } from "../shared/engine/deps.ts";
+import { eraseRun, pruneRuns } from "../shared/engine/erase-runs.ts";
 import { exportRun } from "../shared/engine/export-run.ts";
 import { forkRun } from "../shared/engine/fork-run.ts";
 import { readCall } from "../shared/engine/read-call.ts";
@@ -54,6 +55,8 @@ export function httpDeps({ engine, problems, database, knows, console, live }: H
       decideCut: (decision) => decideCut(engine, decision),
       retryRun: (request) => retryRun(engine, request),
       forkRun: (request) => forkRun(engine, request),
+      eraseRun: (request) => eraseRun(engine, request),
+      pruneRuns: (request) => pruneRuns(engine, request),
       sendDeadLetter: (messageId) => sendAgain({ deadLetters, queue: engine.queue }, messageId),
       exportRun: (request) => exportRun(engine, request),
       sendMessage: (message) => sendMessage(engine, message),

@@ -13,6 +13,7 @@ import { filesCommand } from "./commands/files.ts";
 import { jobsCommand } from "./commands/jobs.ts";
 import { migrateCommand } from "./commands/migrate.ts";
 import { modelServerCommand } from "./commands/model-server.ts";
+import { pruneCommand } from "./commands/prune.ts";
 import { runCommand } from "./commands/run.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { smokeCommand } from "./commands/smoke.ts";
@@ -55,6 +56,7 @@ export function programFor(context: Context): Command {
     jobsCommand,
     filesCommand,
     deadLettersCommand,
+    pruneCommand,
     devCommand,
     serveCommand,
     workerCommand,

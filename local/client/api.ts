@@ -1,6 +1,7 @@
 // A client of the HTTP API: the only way the CLI reaches runs.
 import { ERRORS, messageOf, TorenError } from "../../shared/core/errors.ts";
 import type { Json } from "../../shared/core/json.ts";
+import type { Pruned } from "../../shared/engine/erase-runs.ts";
 import type { DeadLetterJson } from "../../shared/http/dead-letters.ts";
 import type { Page } from "../../shared/http/events-page.ts";
 import type { Problem } from "../../shared/http/problems.ts";
@@ -54,6 +55,8 @@ export interface Api {
     runId: string,
     after: string | null,
   ): Promise<{ readonly lines: readonly string[]; readonly next: string | null }>;
+  erase(runId: string): Promise<void>;
+  prune(request: { readonly agent: string; readonly olderThan: string; readonly dryRun: boolean }): Promise<Pruned>;
   deadLetters(query: Readonly<Record<string, string>>): Promise<DeadLettersPageJson>;
   deadLetter(id: string): Promise<DeadLetterJson>;
   sendDeadLetter(id: string): Promise<void>;
@@ -147,6 +150,8 @@ export function createApi(url: string, key: string): Api {
     cancel: async (runId, reason) => void (await post(`${of(runId)}/cancel`, reason === undefined ? {} : { reason })),
     resume: async (runId, decision) => void (await post(`${of(runId)}/resume`, decision ?? {})),
     retry: async (runId, retry) => void (await post(`${of(runId)}/retry`, retry)),
+    erase: async (runId) => void (await ask(of(runId), { method: "DELETE" })),
+    prune: (request) => post("/prune", request),
     deadLetters: (query) => ask(`/dead-letters?${new URLSearchParams(query)}`),
     deadLetter: (id) => ask(letter(id)),
     sendDeadLetter: async (id) => void (await post(`${letter(id)}/send`, {})),

@@ -1,4 +1,5 @@
 // toren jobs …: runs that are there. A job is a run; the word is the queue's users'.
+
 import { Command } from "commander";
 import type { Context } from "./context.ts";
 import { exportCommand, forkCommand } from "./jobs-copy.ts";
@@ -9,6 +10,7 @@ import { showCommand } from "./jobs-show.ts";
 import { signalCommand } from "./jobs-signal.ts";
 import { cancelCommand, resumeCommand, retryCommand } from "./jobs-steer.ts";
 import { tailCommand } from "./jobs-tail.ts";
+import { eraseCommand } from "./prune.ts";
 
 export function jobsCommand(context: Context): Command {
   const jobs = new Command("jobs").description(
@@ -26,6 +28,7 @@ export function jobsCommand(context: Context): Command {
     retryCommand,
     forkCommand,
     exportCommand,
+    eraseCommand,
     cancelCommand,
   ])
     jobs.addCommand(make(context));

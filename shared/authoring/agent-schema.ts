@@ -100,6 +100,7 @@ export const agentYaml = z.strictObject({
   mode: mode.optional(),
   models: z.record(z.string(), modelYaml).optional(),
   limits: limitsYaml.optional(),
+  retention: duration.optional(),
   ...z.object(roleShape).partial().shape,
 });
 
@@ -128,4 +129,6 @@ export interface AgentConfig {
   /** By their whole names. */
   readonly models: Readonly<Record<string, ModelYaml>>;
   readonly limits: LimitsYaml;
+  /** Milliseconds that its runs are kept after their end; left out: for ever. */
+  readonly retention?: number;
 }

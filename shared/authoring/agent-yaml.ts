@@ -22,7 +22,7 @@ import type { LoadProblem } from "./problem.ts";
 import { readYaml, type YamlPath, type YamlText } from "./yaml-lines.ts";
 
 /** Keys that the product knows, but this version doesn't. */
-const LATER = new Set(["retention", "mcp"]);
+const LATER = new Set(["mcp"]);
 
 export interface AgentFile {
   /** Null when the problems leave nothing to go on with. */
@@ -222,6 +222,7 @@ function roleEntries(yaml: AgentYaml): RoleConfig[] {
     mode: _______,
     models: ________,
     limits: _________,
+    retention: __________,
     system,
     ...keys
   } = yaml;
@@ -242,5 +243,6 @@ function toConfig(yaml: AgentYaml): AgentConfig {
     mode: yaml.mode ?? "task",
     models: yaml.models ?? {},
     limits: yaml.limits ?? {},
+    ...(yaml.retention === undefined ? {} : { retention: yaml.retention }),
   };
 }

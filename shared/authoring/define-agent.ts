@@ -64,7 +64,9 @@ export function defineAgent(parts: AgentParts): DefinedAgent {
   const { name, description } = config;
   const codeHash = codeHashOf(config, parts);
   const models = new Map(Object.entries(config.models).map(([model, said]) => [model, settingsOf(said)]));
-  return { ok: true, agent: { name, description, codeHash, roles, processes, env, models, limits: limitsOf(config) } };
+  const kept = config.retention === undefined ? {} : { retentionMs: config.retention };
+  const limits = limitsOf(config);
+  return { ok: true, agent: { name, description, codeHash, roles, processes, env, models, limits, ...kept } };
 }
 
 /** The same agent with every role on one model: what `--model` asks for. Another model is another code to a run, so the hash differs too. */

@@ -76,6 +76,7 @@ export const ERRORS = {
   "run.unknown": entry("request"),
   "run.ended": entry("request"),
   "run.not_failed": entry("request"),
+  "run.not_ended": entry("request"),
   "run.stopping": entry("request", true),
   "fork.unknown_place": entry("request"),
   "fork.repeats": entry("request"),

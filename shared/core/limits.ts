@@ -466,6 +466,12 @@ export const EVENTS_PAGE = 500;
 export const EVENTS_PAGE_BYTES = 4 * 1024 * 1024;
 /** Streams read for one page of events: the others' turn comes with the next. */
 export const EVENTS_PAGE_STREAMS = 50;
+/** Runs that one statement erases at most. */
+export const ERASE_BATCH_RUNS = 100;
+/** Some hundred milliseconds of deletes; one run more may pass it. */
+export const ERASE_BATCH_EVENTS = 20_000;
+/** Of an agent's rule in one hour: a million small runs a week. */
+export const RETENTION_BATCHES_MAX = 100;
 /** A page of dead letters, when nobody says how many. */
 export const DEAD_LETTERS_PAGE = 50;
 /** They are small, and there are few where all is well. */

@@ -7,6 +7,7 @@ import { listAgents } from "./agents.ts";
 import { exportRun, forkRun } from "./copies.ts";
 import { dropDeadLetter, getDeadLetter, listDeadLetters, sendDeadLetter } from "./dead-letters.ts";
 import type { HttpContext, HttpDeps, HttpEnv } from "./deps.ts";
+import { eraseRun, prune } from "./erase.ts";
 import { addFile, listFiles, removeFile } from "./files.ts";
 import { runCall, runOutline } from "./inspect.ts";
 import { createKey, listAudit, listKeys, revokeKey } from "./keys.ts";
@@ -49,6 +50,8 @@ export const ROUTES: readonly RouteEntry[] = [
   { method: "POST", path: "/files", scope: "run", handle: addFile },
   { method: "GET", path: "/files", scope: "read", whole: true, handle: listFiles },
   { method: "DELETE", path: "/files/{fileId}", scope: "run", whole: true, handle: removeFile },
+  { method: "DELETE", path: "/runs/{runId}", scope: "admin", handle: eraseRun },
+  { method: "POST", path: "/prune", scope: "admin", whole: true, handle: prune },
   { method: "GET", path: "/dead-letters", scope: "read", whole: true, handle: listDeadLetters },
   { method: "GET", path: "/dead-letters/{id}", scope: "read", whole: true, handle: getDeadLetter },
   { method: "POST", path: "/dead-letters/{id}/send", scope: "admin", whole: true, handle: sendDeadLetter },

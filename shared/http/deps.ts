@@ -1,6 +1,7 @@
 // What the routes need: the use cases bound to their engine, a few reads, and who may ask. Composed by local/compose.ts; on AWS by functions/aws.ts.
 import type { Context } from "hono";
 import type { Told } from "../engine/cancel-run.ts";
+import type { Pruned } from "../engine/erase-runs.ts";
 import type { ExportPage } from "../engine/export-run.ts";
 import type { Forked, ForkRequest } from "../engine/fork-run.ts";
 import type { CallRef, ReadCall } from "../engine/read-call.ts";
@@ -38,6 +39,12 @@ export interface UseCases {
   resumeRun(request: RunRef): Promise<Told>;
   retryRun(request: RetryRequest): Promise<Told>;
   forkRun(request: ForkRequest): Promise<Forked>;
+  eraseRun(request: RunRef): Promise<Told>;
+  pruneRuns(request: {
+    readonly agent: string;
+    readonly olderThanMs: number;
+    readonly dryRun: boolean;
+  }): Promise<Pruned>;
   sendDeadLetter(messageId: string): Promise<Told>;
   exportRun(request: RunRef & { readonly after: string }): Promise<ExportPage>;
   decideApproval(decision: ApprovalDecision): Promise<Spoken>;

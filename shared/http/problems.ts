@@ -16,6 +16,7 @@ export const STATUS = {
   "run.unknown": 404,
   "run.ended": 409,
   "run.not_failed": 409,
+  "run.not_ended": 409,
   "run.stopping": 409,
   "fork.unknown_place": 400,
   "fork.repeats": 409,

@@ -79,6 +79,8 @@ export type ProcessDefinition =
 export type RunMode = "task" | "session";
 
 export interface AgentDefinition {
+  /** How long its runs are kept after their end; left out: for ever. */
+  readonly retentionMs?: number;
   readonly name: string;
   readonly description: string;
   /** Of everything that was loaded: the deployer registers it as a generation (I7). */

@@ -5,6 +5,8 @@ export type AuditAction =
   | "run.cancelled"
   | "run.retried"
   | "run.forked"
+  | "run.erased"
+  | "runs.pruned"
   | "call.approved"
   | "call.denied"
   | "cut.rerun"

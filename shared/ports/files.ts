@@ -40,6 +40,8 @@ export interface Files {
   pageText(id: string): Promise<string | null>;
   /** Not while a run that hasn't ended has it. Idempotent. A run that is being started at this very moment may find it gone. */
   remove(id: string): Promise<Removed>;
+  /** Only if no run has it, ended or not. Idempotent. False: it stays, or there was none. */
+  forget(id: string): Promise<boolean>;
 }
 
 export type PdfText =

@@ -388,6 +388,19 @@ export interface RetryStore {
    */
   reopen(append: Reopening): Promise<Reopened>;
 }
+/** Runs that have ended are forgotten, with all that is theirs. */
+export interface EraseStore {
+  /**
+   * A batch, the oldest first: those of `runIds`, or all that ended longer ago. Never one that goes on, or whose tasks are still being stopped. At most
+   * `runs`, and no further run once there are `events`. `files`: what was attached to each. `dryRun`: only says which.
+   */
+  erase(
+    agent: string,
+    which: { readonly runIds: readonly string[] } | { readonly olderThanMs: number },
+    batch: { readonly runs: number; readonly events: number; readonly dryRun: boolean },
+  ): Promise<{ runId: string; events: number; files: string[] }[]>;
+}
+
 /** What is on record of a run, table by table. */
 export interface ExportStore {
   /** The next rows of a table behind a place, some at a time; none: that was all of it. Large values are pointers to parts of `blobs`. */
@@ -492,6 +505,7 @@ export interface Store {
   readonly retries: RetryStore;
   readonly forks: ForkStore;
   readonly exports: ExportStore;
+  readonly erasure: EraseStore;
   /** Asked only where an OpenTelemetry SDK listens. */
   readonly traces: TraceStore;
 }

@@ -122,14 +122,22 @@ defaults2: {}
   a: { system: x, runtime: long, isolate: true, mcp: {} }
 processes:
   chat: { role: a }
-retention: 30d
+mcp: {}
 `);
     expect(later.map(({ code, line: at, message }) => [code, at, message])).toEqual(
       [
         [5, "roles.a.mcp"],
-        [8, "retention"],
+        [8, "mcp"],
       ].map(([at, key]) => ["not_in_this_version", at, `${key} is not in this version: remove the key`]),
     );
+  });
+
+  test("how long runs are kept is a length of time", () => {
+    expect(parse(`${HEAD}system: x\nretention: 30d\n`).config).toMatchObject({ retention: 30 * 86_400_000 });
+    for (const wrong of ["30", "0d", "a while", "-1d"])
+      expect(parse(`${HEAD}system: x\nretention: "${wrong}"\n`).problems).toMatchObject([
+        { message: expect.stringContaining("must be a length of time") },
+      ]);
   });
 
   test("what an author says about models, and bounds", () => {

@@ -188,7 +188,7 @@ roles:
 processes:
   main: { role: a }
   long: { role: b }
-retention: 30d
+mcp: {}
 `;
     const defined = define(text, {
       tools: tools({ lookup: tool("read_file"), same: tool("twin"), other: tool("twin"), default: tool() }),
@@ -201,7 +201,7 @@ retention: 30d
       prompts: new Map([["prompts/blank.md", " \n"]]),
     });
     expect(problems(defined)).toEqual([
-      "agent.yaml:18: retention is not in this version: remove the key",
+      "agent.yaml:18: mcp is not in this version: remove the key",
       'tools.ts:7: tool "read_file" has the name of a builtin: give it another',
       'tools.ts: two tools have the name "twin": give one another',
       "tools.ts: a tool is exported by default without a name: export it by name, or give it one",

@@ -11,9 +11,11 @@ const engine = (log = recordingLog()) => engineOver({} as Parameters<typeof engi
 test("each pass nudges; the first and one an hour audit as well (I10)", async () => {
   let now = 5;
   let audits = 0;
+  let retentions = 0;
   const handle = createGuardianHandler(engine(), {
     guard: async () => ({ nudged: 3 }),
     audit: async () => ({ fixed: audits++ }),
+    retain: async () => void retentions++,
     elapsedMs: () => now,
   });
   expect(await handle({}, context)).toEqual({ nudged: 3, fixed: 0 });
@@ -21,6 +23,7 @@ test("each pass nudges; the first and one an hour audit as well (I10)", async ()
   expect(await handle({}, context)).toEqual({ nudged: 3, fixed: null });
   now += 1;
   expect(await handle({}, context)).toEqual({ nudged: 3, fixed: 1 });
+  expect(retentions).toBe(2);
 });
 
 test("an audit that failed is made at the next pass", async () => {
@@ -32,6 +35,7 @@ test("an audit that failed is made at the next pass", async () => {
       if (fails) throw new Error("away");
       return { fixed: 2 };
     },
+    retain: async () => {},
     elapsedMs: () => 0,
   });
   await expect(handle({}, context)).rejects.toThrow("away");

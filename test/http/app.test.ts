@@ -35,7 +35,7 @@ describe("what isn't as a route takes it", () => {
     const { ask } = fakeApp({}, "/prod");
     for (const [method, path, allow] of [
       ["DELETE", "/prod/runs", "POST, GET"],
-      ["POST", `/prod/runs/${RUN}`, "GET"],
+      ["POST", `/prod/runs/${RUN}`, "DELETE, GET"],
       ["GET", `/prod/runs/${RUN}/cancel`, "POST"],
     ] as const) {
       const response = await ask(path, { method });

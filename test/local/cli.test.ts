@@ -144,6 +144,28 @@ describe("toren jobs fork and export", () => {
   });
 });
 
+describe("toren prune and jobs erase", () => {
+  test("old runs are counted, then erased; one run only when it is meant", async () => {
+    const { value } = await bench.json(["run", "echo", "to be forgotten"]);
+    const { runId: id } = value as RunJson;
+    expect((await bench.toren(["prune"])).status).toBe(2);
+    expect((await bench.toren(["prune", "--older-than", "soon"])).status).toBe(2);
+    expect(await bench.json(["prune", "--older-than", "1d", "--dry-run"])).toEqual({
+      status: 0,
+      value: { runs: 0, events: 0, dryRun: true },
+    });
+    expect((await bench.toren(["prune", "--older-than", "1d", "--agent", "nobody"])).status).toBe(2);
+    expect((await bench.toren(["jobs", "erase", id])).status).toBe(2);
+    expect((await bench.json(["jobs", "erase", id, "--yes"])).value).toEqual({ erased: id });
+    expect((await bench.json(["jobs", "show", id])).value).toMatchObject({ error: { code: "run.unknown" } });
+    const { value: second } = await bench.json(["run", "crew", "old"]);
+    await sleep(1_100);
+    const gone = await bench.toren(["prune", "--older-than", "1s", "--agent", "crew"]);
+    expect([gone.status, gone.err]).toEqual([0, expect.stringMatching(/^\d+ runs? with \d+ events erased\.\n$/)]);
+    expect((await bench.json(["jobs", "show", (second as RunJson).runId])).status).toBe(2);
+  });
+});
+
 describe("toren run", () => {
   test("a provider that there isn't is refused at once", async () => {
     const { status, err } = await bench.toren(["run", "echo", "x", "--model", "opnai/bar"]);

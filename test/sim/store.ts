@@ -36,6 +36,7 @@ export const createSimStore = (connection: Connection): Store => ({
   watch: createWatch(connection),
   traces: createTraces(connection),
   exports: { rows: async () => [] },
+  erasure: { erase: async () => [] },
   forks: { fork: async () => Promise.reject(NOBODY_RETRIES), externalCalls: async () => [] },
   retries: { retry: async () => Promise.reject(NOBODY_RETRIES), reopen: async () => Promise.reject(NOBODY_RETRIES) },
 });

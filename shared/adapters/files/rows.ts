@@ -70,6 +70,13 @@ export function createFileRows(database: Database, objects: ObjectStore | null):
       const query = () => pool.query<{ page_text: string | null }>(QUERIES["read-page-text"], [id]);
       return (await repeatedOnce(query)).rows[0]?.page_text ?? null;
     },
+    forget: async (id) => {
+      const forgotten = await repeatedOnce(() =>
+        inTransaction(database, (client) => remove(client, id, "find-any-file-use")),
+      );
+      if (forgotten.key !== null) await objects?.remove(forgotten.key).catch(() => {});
+      return forgotten.type === "removed";
+    },
     remove: async (id) => {
       const { key, ...removed } = await repeatedOnce(() => inTransaction(database, (client) => remove(client, id)));
       // What is left there when this fails is what nobody can read; the bucket's owner may clear it.
@@ -117,14 +124,18 @@ const infoOf = ({ id, name, media_type, bytes, pages }: Row): FileInfo => ({
 });
 
 /** Statements, not one: a run can be in any agent's schema, and what is asked after the lock must see what was committed before it. */
-async function remove(client: PoolClient, id: string): Promise<Removed & { readonly key: string | null }> {
+async function remove(
+  client: PoolClient,
+  id: string,
+  use: "find-file-use" | "find-any-file-use" = "find-file-use",
+): Promise<Removed & { readonly key: string | null }> {
   const held = await client.query(QUERIES["hold-file"], [id]);
   if (held.rowCount === 0) return { type: "unknown", key: null };
   const { rows: agents } = await client.query<{ agent: string }>(QUERIES["list-agents"]);
   for (const { agent } of agents) {
-    const query = QUERIES["find-file-use"].replaceAll(":agent", `agent_${agent}`); // a name that the table's CHECK let in
-    const [use] = (await client.query<{ run_id: string }>(query, [id])).rows;
-    if (use !== undefined) return { type: "attached", agent, runId: use.run_id, key: null };
+    const query = QUERIES[use].replaceAll(":agent", `agent_${agent}`); // a name that the table's CHECK let in
+    const [user] = (await client.query<{ run_id: string }>(query, [id])).rows;
+    if (user !== undefined) return { type: "attached", agent, runId: user.run_id, key: null };
   }
   const { rows: removed } = await client.query<{ object_key: string | null }>(QUERIES["remove-file"], [id]);
   return { type: "removed", key: removed[0]?.object_key ?? null };

@@ -1,6 +1,7 @@
 // The store on Postgres. One committer per agent schema and worker; everything else asks as it needs. Twin: the simulation's, in test/sim.
 import type { Database } from "../../ports/database.ts";
 import type { Store } from "../../ports/store.ts";
+import { createErasure } from "./erasure.ts";
 import { createExports } from "./exports.ts";
 import { createForks } from "./forks.ts";
 import { createRetries } from "./retries.ts";
@@ -22,6 +23,7 @@ export function createStore(database: Pick<Database, "appends" | "pool">): Store
     retries: createRetries(database.appends, statements),
     forks: createForks(database.appends, statements),
     exports: createExports(statements),
+    erasure: createErasure(statements),
     traces: createTraces(statements),
   };
 }

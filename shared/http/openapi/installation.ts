@@ -1,8 +1,9 @@
 // What belongs to the installation and not to a run: health, this description, agents, files.
 import { FILE_MAX_BYTES } from "../../core/limits.ts";
 import { deadLettersQuery } from "../dead-letters.ts";
+import { pruning } from "../erase.ts";
 import { filesQuery } from "../files.ts";
-import { anything, inPath, json, list, nullable, object, query, ref, responses, text } from "./parts.ts";
+import { anything, count, inPath, json, list, nullable, object, query, ref, responses, takes, text } from "./parts.ts";
 
 export const installationPaths = {
   "/healthz": {
@@ -29,6 +30,18 @@ export const installationPaths = {
     get: {
       summary: "What to look at first: counts, runs that wait for a person, stuck work, failures, what today cost.",
       responses: responses({ "200": json(ref("Overview"), "As it is now.") }),
+    },
+  },
+  "/prune": {
+    post: {
+      summary: "Forgets a batch of an agent's runs that ended long ago.",
+      requestBody: takes(pruning),
+      responses: responses({
+        "200": json(
+          object({ runs: count, events: count, more: { type: "boolean", description: "Ask again." } }),
+          "How many.",
+        ),
+      }),
     },
   },
   "/dead-letters": {

@@ -48,6 +48,11 @@ export const runPaths = {
       parameters: [runId],
       responses: responses({ "200": json(ref("Run"), "The run.") }),
     },
+    delete: {
+      summary: "Forgets a run that has ended, with everything on record of it.",
+      parameters: [runId],
+      responses: responses({ "200": json(told, "It is erased.") }),
+    },
   },
   "/runs/{runId}/events": {
     get: {

@@ -31,6 +31,7 @@ CREATE TABLE :agent.runs (
 CREATE UNIQUE INDEX runs_idempotency_key ON :agent.runs (idempotency_key) WHERE idempotency_key IS NOT NULL;
 CREATE INDEX runs_newest ON :agent.runs (created_at, run_id);
 CREATE INDEX runs_by_status ON :agent.runs (status, created_at, run_id);
+CREATE INDEX runs_ended ON :agent.runs (ended_at) WHERE ended_at IS NOT NULL;
 CREATE INDEX runs_by_process ON :agent.runs (process, created_at, run_id);
 
 -- What a run is found by: the words of its input, and its attributes as '@key=value' (core/terms.ts makes both). A table of its own: runs rows change
