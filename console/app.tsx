@@ -4,6 +4,7 @@ import { href, type Route } from "./model/route.ts";
 import { AgentsPage } from "./pages/agents.tsx";
 import { ApprovalsPage } from "./pages/approvals.tsx";
 import { ChatPage } from "./pages/chat.tsx";
+import { DeadLettersPage } from "./pages/dead-letters.tsx";
 import { KeysPage } from "./pages/keys.tsx";
 import { Overview } from "./pages/overview.tsx";
 import { RunPage } from "./pages/run.tsx";
@@ -91,6 +92,7 @@ function Content({ route }: { readonly route: Route }) {
   if (page === "approvals") return <ApprovalsPage />;
   if (page === "chat") return <ChatPage runId={id} />;
   if (page === "start") return <StartPage route={route} />;
+  if (page === "dead-letters") return <DeadLettersPage />;
   if (page === "agents") return <AgentsPage />;
   if (page === "keys") return <KeysPage />;
   return (

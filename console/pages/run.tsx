@@ -7,8 +7,10 @@ import { href } from "../model/route.ts";
 import { shown } from "../model/text.ts";
 import { Action, say } from "../parts/actions.tsx";
 import { CopyButton, Cost, Failure, NotYet, StatusBadge, Time, useNow } from "../parts/basics.tsx";
+import { Export, Fork } from "../parts/copies.tsx";
 import { Waiting } from "../parts/decide.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { Signals } from "../parts/signals.tsx";
 import { Trace } from "../parts/trace.tsx";
 import { useQuery } from "../use-query.ts";
 
@@ -30,6 +32,7 @@ export function RunPage({ runId }: { readonly runId: string }) {
       <Top run={run} refresh={refresh} />
       <Reason run={run} />
       <Waiting run={run} onDecided={refresh} />
+      <Signals run={run} onSent={refresh} />
       <Figures run={run} />
       <Trace run={run} beat={beat} />
     </div>
@@ -59,15 +62,7 @@ function Top({ run, refresh }: { readonly run: RunJson; readonly refresh: () => 
           {run.process === "main" ? null : <span class="soft">{run.process}</span>}
           <StatusBadge status={run.status} />
         </h1>
-        <p class="row wrap small" style={{ gap: "4px" }}>
-          <span class="mono" title={run.runId}>
-            {shortId(run.runId)}
-          </span>
-          <CopyButton text={run.runId} what="id" />
-          <span>
-            started <Time at={run.createdAt} /> by generation {run.generation}
-          </span>
-        </p>
+        <Origin run={run} />
       </div>
       <div class="actions">
         {run.mode === "session" ? (
@@ -84,6 +79,8 @@ function Top({ run, refresh }: { readonly run: RunJson; readonly refresh: () => 
             Retry
           </Action>
         ) : null}
+        <Export runId={run.runId} />
+        <Fork runId={run.runId} from={null} label="Fork" />
         {run.endedAt === null ? (
           <>
             <Action icon="play" onDo={() => post(`${path}/resume`).then(told("Somebody looks at it now."))}>
@@ -103,6 +100,28 @@ function Top({ run, refresh }: { readonly run: RunJson; readonly refresh: () => 
         ) : null}
       </div>
     </header>
+  );
+}
+
+function Origin({ run }: { readonly run: RunJson }) {
+  return (
+    <p class="row wrap small" style={{ gap: "4px" }}>
+      <span class="mono" title={run.runId}>
+        {shortId(run.runId)}
+      </span>
+      <CopyButton text={run.runId} what="id" />
+      <span>
+        started <Time at={run.createdAt} /> by generation {run.generation}
+      </span>
+      {run.forkedFrom === null ? null : (
+        <span>
+          , forked from{" "}
+          <a class="link mono" href={href("runs", run.forkedFrom)}>
+            {shortId(run.forkedFrom)}
+          </a>
+        </span>
+      )}
+    </p>
   );
 }
 

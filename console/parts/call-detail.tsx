@@ -7,6 +7,7 @@ import type { Step } from "../model/steps.ts";
 import { shown } from "../model/text.ts";
 import { useLive } from "../use-live.ts";
 import { Cost, Failure, Skeleton, Text, Time } from "./basics.tsx";
+import { Fork } from "./copies.tsx";
 import { Arguments } from "./decide.tsx";
 import { Raw, useEvents } from "./events.tsx";
 import { Icon } from "./icon.tsx";
@@ -82,6 +83,16 @@ function Answer({ run, stream, step }: { readonly run: RunJson; readonly stream:
       {step.end !== null && end === undefined && error === null ? <Skeleton /> : null}
       {end === undefined ? null : <Content event={end} />}
       <CallFacts step={step} />
+      {step.cut || step.purpose === "summary" ? null : (
+        <div class="row">
+          <Fork
+            runId={run.runId}
+            from={`${stream.replace(/^task:/, "")}/${step.stepId}`}
+            small
+            label="Fork from here"
+          />
+        </div>
+      )}
     </div>
   );
 }

@@ -7,6 +7,7 @@ import { readable, shown } from "../model/text.ts";
 import type { Line, Subject } from "../model/timeline.ts";
 import { Badge, CopyButton, Cost, Failure, Skeleton, Text, Time } from "./basics.tsx";
 import { CallDetail } from "./call-detail.tsx";
+import { Fork } from "./copies.tsx";
 import { Arguments } from "./decide.tsx";
 import { Raw, useEvents } from "./events.tsx";
 import { Icon } from "./icon.tsx";
@@ -177,6 +178,9 @@ function TaskDetail({ run, taskId }: { readonly run: RunJson; readonly taskId: s
         </div>
       )}
       <Accounts of={task} />
+      <div class="row">
+        <Fork runId={run.runId} from={task.taskId} small label="Fork from here" />
+      </div>
     </div>
   );
 }

@@ -15,6 +15,7 @@ export const TITLES: Readonly<Record<string, string>> = {
   approvals: "Waits for you",
   chat: "Conversations",
   start: "Start a run",
+  "dead-letters": "Dead letters",
   agents: "Agents",
   keys: "Keys",
 };
@@ -24,6 +25,7 @@ const PLACES: readonly (readonly [string, IconName])[] = [
   ["runs", "list"],
   ["approvals", "hand"],
   ["chat", "chat"],
+  ["dead-letters", "letter"],
   ["agents", "bot"],
   ["keys", "key"],
 ];
