@@ -10,6 +10,7 @@ import { deadLettersCommand } from "./commands/dead-letters.ts";
 import { devCommand } from "./commands/dev.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { filesCommand } from "./commands/files.ts";
+import { initCommand } from "./commands/init.ts";
 import { jobsCommand } from "./commands/jobs.ts";
 import { migrateCommand } from "./commands/migrate.ts";
 import { modelServerCommand } from "./commands/model-server.ts";
@@ -51,6 +52,7 @@ export function programFor(context: Context): Command {
     .version(versionOf(), "--version", "say which version this is");
   program.addHelpText("after", HELP_AFTER);
   for (const make of [
+    initCommand,
     runCommand,
     chatCommand,
     jobsCommand,
