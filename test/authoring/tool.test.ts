@@ -1,4 +1,4 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -48,6 +48,20 @@ describe("c13: the input schema that a model sees", () => {
       env: { ...process.env, TZ: "Pacific/Apia", NODE_OPTIONS: "" },
     });
     expect(JSON.parse(elsewhere)).toEqual(first);
+  });
+
+  /** An SDK of a provider's can't change one: a request is digested before an adapter sees it, and the core imports none (`npm run deps`). */
+  test("I6: has the same digest under another minor release of zod, so that an upgrade asks nothing anew", () => {
+    const [before, program] = ["previous-zod.ts", "input-schemas.ts"].map((name) => join(import.meta.dirname, name));
+    const { stdout, stderr } = spawnSync(process.execPath, ["--import", before as string, program as string], {
+      encoding: "utf8",
+      env: { ...process.env, NODE_OPTIONS: "" },
+    });
+    const { major, minor } = z.core.version;
+    expect(stderr).toMatch(/^\d+\.\d+\.\d+$/);
+    expect(stderr.startsWith(`${major}.`)).toBe(true);
+    expect(stderr.startsWith(`${major}.${minor}.`)).toBe(false);
+    expect(JSON.parse(stdout)).toEqual(digests());
   });
 });
 

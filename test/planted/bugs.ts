@@ -21,6 +21,7 @@ const GATES = "test/adapters/flow/overlap.test.ts";
 
 const UNKNOWN_OUTCOME = "test/engine/unknown-outcome.test.ts";
 const SIMULATION = "test/sim/simulation.test.ts";
+const LIVE = "test/engine/live.test.ts";
 const KEPT_CALLS = "test/engine/kept-calls.test.ts";
 const SIGNALS = "test/core/workflow/signals.test.ts";
 const KEEP_RUN = "test/engine/keep-run.test.ts";
@@ -551,6 +552,38 @@ export const BUGS: readonly Bug[] = [
       },
     ],
     killedBy: { file: KEPT_CALLS, test: "for long: it parks, and what was reserved for it stays so" },
+  },
+  {
+    name: "pieces of an answer are sent though nobody watches",
+    edits: [
+      {
+        file: "shared/adapters/live/postgres.ts",
+        find: "[...calls].filter((call) => call.due && isWatched(call.runId))",
+        replace: "[...calls].filter((call) => call.due)",
+      },
+      {
+        file: "shared/adapters/live/postgres.ts",
+        find: "          if (isWatched(runId)) soon();",
+        replace: "          soon();",
+      },
+    ],
+    killedBy: { file: LIVE, test: "an answer of ten thousand pieces makes as many statements" },
+  },
+  {
+    name: "a watcher hears a dead worker out",
+    edits: [
+      {
+        file: "local/client/live-text.ts",
+        find: "if (heard !== undefined && isOlder({ call, attempt }, heard)) return;",
+        replace: "if (heard !== undefined && heard.call === call && attempt < heard.attempt) return;",
+      },
+      {
+        file: "local/client/live-text.ts",
+        find: "if (heard === undefined || isOlder(heard, { call, attempt })) {",
+        replace: "if (heard === undefined || heard.call !== call || heard.attempt !== attempt) {",
+      },
+    ],
+    killedBy: { file: LIVE, test: "I9: sees it begin anew when the worker died" },
   },
   {
     name: "what was said while a turn ended is forgotten",

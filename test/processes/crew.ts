@@ -74,22 +74,25 @@ export interface Crew {
   close(): Promise<void>;
 }
 
-/** `files` by path, instead of the crew's own. */
-export async function createCrew(databaseUrl: string, files = FILES): Promise<Crew> {
+/** `files` by path, instead of the crew's own. `provider`: what leads to its model, instead of a model server of its own. */
+export async function createCrew(
+  databaseUrl: string,
+  files: Readonly<Record<string, string>> = FILES,
+  provider: Readonly<Record<string, string>> | null = null,
+): Promise<Crew> {
   const folder = await mkdtemp(join(tmpdir(), "toren-crew-"));
   await chmod(folder, 0o755);
   const agentsFolder = join(folder, "agents");
   await writeAgent(join(agentsFolder, AGENT), files);
   const logFile = join(folder, "workers.log");
   const workers: Worker[] = [];
-  const model = await startModel(join(folder, "ledger"));
+  const model = provider === null ? await startModel(join(folder, "ledger")) : null;
   const env = {
     PATH: process.env.PATH,
     TOREN_HOME: join(folder, "state"),
     DATABASE_URL: databaseUrl,
     TOREN_LEASE_MS: String(LEASE_MS),
-    OPENAI_BASE_URL: model.url,
-    OPENAI_API_KEY: "rules",
+    ...(provider ?? { OPENAI_BASE_URL: model?.url ?? "", OPENAI_API_KEY: "rules" }),
     CREW_EFFECTS: join(folder, "effects"),
   };
   const laptop = await deployed(agentsFolder, env);
@@ -102,7 +105,8 @@ export async function createCrew(databaseUrl: string, files = FILES): Promise<Cr
   const crew: Crew = {
     folder,
     laptop,
-    ledger: async () => (await (await fetch(new URL("/ledger", model.url))).json()) as LedgerEntry[],
+    ledger: async () =>
+      model === null ? [] : ((await (await fetch(new URL("/ledger", model.url))).json()) as LedgerEntry[]),
     worker: async () => {
       const worker = await startWorker({ agentsFolder, model: null, tasks: 10, env, logFile });
       workers.push(worker);
@@ -135,7 +139,7 @@ export async function createCrew(databaseUrl: string, files = FILES): Promise<Cr
     close: async () => {
       for (const worker of workers) await worker.kill();
       await laptop.close();
-      await model.end();
+      await model?.end();
       await rm(folder, { recursive: true, force: true });
     },
   };
