@@ -22,7 +22,7 @@ function installedNode() {
     return join(dirname(createRequire(import.meta.url).resolve(`${name}/package.json`)), "bin", "node");
   } catch {
     console.error(
-      `toren needs Node ${NODE_MAJOR_MIN} or newer; this is ${process.version}, and the optional dependency ${name} isn't installed.`,
+      `toren needs Node ${NODE_MAJOR_MIN} or newer; this is ${process.version}, and the optional dependency ${name} isn't installed. Run \`npm ci\` to its end, or install Node ${NODE_MAJOR_MIN}.`,
     );
     process.exit(2);
   }
