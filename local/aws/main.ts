@@ -24,7 +24,7 @@ Deploys the stack to an emulator of AWS, and asks agents/${AGENT} a question thr
   --database-url URL   Postgres, as functions reach it (default: local/aws/docker-compose.yml's)
   --model-url URL      what speaks OpenAI's chat completions, as functions reach it (default: its rule-based one)
   --here               functions are processes of this machine (an emulator without Docker): a Postgres and the
-                       rule-based model are started beside them, and end with this command
+                       rule-based model are started beside them, and end with this command, on Ctrl-C
   --question TEXT      what to ask
   --help               this
 `;
@@ -54,10 +54,18 @@ async function main(): Promise<void> {
     const deployed = await deploy(values.endpoint, around);
     const key = await keysOf(values.endpoint, deployed, around);
     process.exitCode = await ask(deployed, key, values.question);
+    process.stdout.write("\n");
     say("next", `TOREN_URL=${deployed.apiUrl} TOREN_API_KEY=${key} npx toren jobs list`);
+    if (values.here && process.stdin.isTTY) await interrupted();
   } finally {
     await around.close();
   }
+}
+
+/** What was started here is the deployed stack's: it lives as long as somebody looks. */
+async function interrupted(): Promise<void> {
+  say("until", "Ctrl-C, which ends the database and the model");
+  await new Promise((resolve) => process.once("SIGINT", resolve));
 }
 
 async function answering(endpoint: string): Promise<void> {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { functionNamed } from "../../local/aws/deploy.ts";
 import { FUNCTIONS, type FunctionName, functionOf } from "../../local/aws/fit-template.ts";
 import { mayDo, type Need, needsOf, needsOfLambda, policyOf, type RolePolicy } from "./support/iam.ts";
-import { type Installation, openInstallation } from "./support/installation.ts";
+import { DEPLOY_MS, type Installation, openInstallation } from "./support/installation.ts";
 
 let at: Installation;
 const policies = new Map<FunctionName, RolePolicy>();
@@ -12,7 +12,7 @@ beforeAll(async () => {
   at = await openInstallation();
   for (const name of FUNCTIONS)
     policies.set(name, await policyOf(process.env.AWS_ENDPOINT_URL ?? "", at.deployed, logicalId(name)));
-}, 300_000);
+}, DEPLOY_MS);
 afterAll(() => at?.close());
 
 const logicalId = (name: FunctionName): string =>

@@ -6,13 +6,13 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { DATABASE_USERS, type DatabaseUserOf } from "../../../cdk/connections.ts";
 import { awsVariables, functionNamed } from "../../../local/aws/deploy.ts";
 import { environmentOf } from "../support/functions.ts";
-import { type Installation, openInstallation, PLAN } from "../support/installation.ts";
+import { DEPLOY_MS, type Installation, openInstallation, PLAN } from "../support/installation.ts";
 
 let at: Installation;
 const frozen: ChildProcess[] = [];
 beforeAll(async () => {
   at = await openInstallation();
-}, 300_000);
+}, DEPLOY_MS);
 afterAll(async () => {
   for (const child of frozen) child.kill("SIGKILL");
   await at.close();

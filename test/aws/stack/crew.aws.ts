@@ -1,15 +1,16 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { migrateByHand } from "../../../local/aws/migrate-by-hand.ts";
 import { isUnknown, UNHELD } from "../../../local/aws/unheld.ts";
-import { type Installation, openInstallation } from "../support/installation.ts";
+import { DEPLOY_MS, type Installation, openInstallation } from "../support/installation.ts";
 
 const CORPUS = join(import.meta.dirname, "../../../agents/research_crew/corpus");
 
 let at: Installation;
 beforeAll(async () => {
   at = await openInstallation();
-}, 300_000);
+}, DEPLOY_MS);
 afterAll(() => at?.close());
 
 test("the stack is deployed, and what the emulator only pretends to have made is on the list, which names nothing else", () => {
@@ -21,6 +22,13 @@ test("the stack is deployed, and what the emulator only pretends to have made is
   );
   expect(at.deployed.migrated).toBe(true);
 });
+
+test("the migration can be invoked by hand too, where an emulator knows no custom resources, and changes nothing the second time", async () => {
+  const generations = () => at.sql("SELECT agent, generation FROM toren_control.deployments ORDER BY 1, 2");
+  const before = await generations();
+  await migrateByHand(process.env.AWS_ENDPOINT_URL ?? "", at.deployed);
+  expect(await generations()).toEqual(before);
+}, 60_000);
 
 test("the research crew answers through API Gateway, SQS, Lambda and Postgres", async () => {
   const files: string[] = [];

@@ -3,12 +3,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { PurgeQueueCommand, SQSClient } from "@aws-sdk/client-sqs";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { eventually } from "../support/eventually.ts";
-import { type Installation, openInstallation } from "../support/installation.ts";
+import { DEPLOY_MS, type Installation, openInstallation } from "../support/installation.ts";
 
 let at: Installation;
 beforeAll(async () => {
   at = await openInstallation();
-}, 300_000);
+}, DEPLOY_MS);
 afterAll(() => at?.close());
 
 /** A run whose one question is at the model. */

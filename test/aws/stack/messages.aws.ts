@@ -1,12 +1,12 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { eventually } from "../support/eventually.ts";
-import { type Installation, openInstallation } from "../support/installation.ts";
+import { DEPLOY_MS, type Installation, openInstallation } from "../support/installation.ts";
 
 let at: Installation;
 beforeAll(async () => {
   at = await openInstallation();
-}, 300_000);
+}, DEPLOY_MS);
 beforeEach(() => at.model(5, 20));
 afterAll(() => at?.close());
 

@@ -8,7 +8,7 @@ import { awsVariables, functionNamed } from "../../../local/aws/deploy.ts";
 import { STEP_RESERVE_MS, TASK_INVOCATION_MS } from "../../../shared/core/limits.ts";
 import { eventually } from "../support/eventually.ts";
 import { limitTo } from "../support/functions.ts";
-import { type Installation, openInstallation } from "../support/installation.ts";
+import { DEPLOY_MS, type Installation, openInstallation } from "../support/installation.ts";
 import { workerOf } from "../support/worker.ts";
 
 let at: Installation;
@@ -17,7 +17,7 @@ beforeAll(async () => {
   at = await openInstallation();
   await at.model(5, 20);
   task = functionNamed(at.deployed, "task");
-}, 300_000);
+}, DEPLOY_MS);
 afterAll(async () => {
   await limitTo(task, TASK_INVOCATION_MS / 1_000);
   await at.close();

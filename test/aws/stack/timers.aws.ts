@@ -9,12 +9,12 @@ import { functionNamed } from "../../../local/aws/deploy.ts";
 import { putForward } from "../../../local/testing/clock.ts";
 import { TIMER_EARLY_MS } from "../../../shared/core/limits.ts";
 import { eventually } from "../support/eventually.ts";
-import { type Installation, openInstallation } from "../support/installation.ts";
+import { DEPLOY_MS, type Installation, openInstallation } from "../support/installation.ts";
 
 let at: Installation;
 beforeAll(async () => {
   at = await openInstallation();
-}, 300_000);
+}, DEPLOY_MS);
 afterAll(() => at?.close());
 
 const MINUTE_MS = 60_000;

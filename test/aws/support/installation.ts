@@ -27,6 +27,8 @@ const ROOT = resolve(import.meta.dirname, "../../..");
 const AGENTS = ["agents/research_crew", "test/aws/agents/probe"];
 /** Short, so that a worker's death is noticed soon; long enough for a busy machine. */
 export const LEASE_MS = 6_000;
+/** For the first file, which deploys: half a minute where nothing else runs. */
+export const DEPLOY_MS = 8 * 60_000;
 const PASSWORD = "of-a-test";
 /** Of the smallest RDS class. */
 export const PLAN = planConnections(maxConnectionsOf(1), false);
