@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { DATABASE_USERS, type DatabaseUserOf } from "../../../cdk/connections.ts";
 import { awsVariables, functionNamed } from "../../../local/aws/deploy.ts";
+import { type FunctionName, functionOf } from "../../../local/aws/fit-template.ts";
 import { environmentOf } from "../support/functions.ts";
 import { DEPLOY_MS, type Installation, openInstallation, PLAN } from "../support/installation.ts";
 
@@ -30,6 +31,13 @@ const answer = await handler(
 console.log(JSON.stringify(answer));
 setInterval(() => {}, 1_000);`;
 
+/** As it was uploaded. */
+function bundleOf(name: FunctionName): string {
+  const [, code] = Object.entries(at.deployed.template.Resources).find(([id]) => functionOf(id) === name) ?? [];
+  const { S3Key = "" } = (code?.Properties?.Code ?? {}) as { S3Key?: string };
+  return join(process.env.TOREN_TEST_AWS_FOLDER ?? "", `stack/cdk.out/asset.${S3Key.replace(/\.zip$/, "")}`);
+}
+
 async function environment(): Promise<ChildProcess> {
   const child = spawn(process.execPath, ["--input-type=module", "--eval", RUNTIME], {
     stdio: ["ignore", "pipe", "inherit"],
@@ -37,7 +45,7 @@ async function environment(): Promise<ChildProcess> {
       PATH: process.env.PATH,
       ...(await environmentOf(functionNamed(at.deployed, "task"))),
       ...awsVariables(process.env.AWS_ENDPOINT_URL ?? ""),
-      BUNDLE: join(process.env.TOREN_TEST_AWS_FOLDER ?? "", "stack/dist/task/index.mjs"),
+      BUNDLE: join(bundleOf("task"), "index.mjs"),
     },
   });
   if (child.stdout === null) throw new Error("no standard output");
