@@ -7,6 +7,7 @@ import { createTaskHandler } from "../functions/task.ts";
 import { createTickHandler } from "../functions/tick.ts";
 import { startGuardianLoop } from "../local/guardian-loop.ts";
 import { startPump } from "../local/pump.ts";
+import { cronTimes } from "../shared/adapters/cron/croner.ts";
 import { createPostgresFiles } from "../shared/adapters/files/postgres.ts";
 import { createPostgresFlow } from "../shared/adapters/flow/postgres.ts";
 import { NOBODY_WATCHES } from "../shared/adapters/live/none.ts";
@@ -14,6 +15,7 @@ import { createModels } from "../shared/adapters/model/models.ts";
 import { createDeadLetters } from "../shared/adapters/queue/dead-letters.ts";
 import { createPostgresQueue } from "../shared/adapters/queue/postgres.ts";
 import { createStore } from "../shared/adapters/store/postgres.ts";
+import { createSchedules } from "../shared/adapters/store/schedules.ts";
 import { createPostgresTimers } from "../shared/adapters/timers/postgres.ts";
 import type { Json } from "../shared/core/json.ts";
 import { LEASE_MS } from "../shared/core/limits.ts";
@@ -152,7 +154,10 @@ export function beginWork(deps: EngineDeps, database: Database, tasks: number, t
     },
     tasks,
   });
-  const guardian = startGuardianLoop(createGuardianHandler(deps), log);
+  const guardian = startGuardianLoop(
+    createGuardianHandler({ ...deps, schedules: createSchedules(database), cron: cronTimes }),
+    log,
+  );
   return async () => {
     stopping.abort();
     await Promise.all([pump.stop(), guardian.stop()]);

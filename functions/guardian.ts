@@ -1,15 +1,18 @@
-// The guardian's pass, called by a clock: every 5 s on a laptop, by the pulse and the minute schedule on AWS. Once an hour it audits as well (I10).
+// The guardian's pass: fires schedules, nudges what is stalled; called by a clock: every 5 s on a laptop, by the pulse and the minute schedule on AWS. Once an hour it audits as well (I10).
 import middy from "@middy/core";
 import type { Context } from "aws-lambda";
 import { AUDIT_EVERY_MS } from "../shared/core/limits.ts";
 import type { EngineDeps } from "../shared/engine/deps.ts";
 import { retain } from "../shared/engine/erase-runs.ts";
+import { type FireDeps, fireSchedules } from "../shared/engine/fire-schedules.ts";
 import { audit, guard } from "../shared/engine/guard.ts";
 import { logFailure } from "./failures.ts";
 
 export interface GuardianAnswer {
   /** Streams that got a new hint. */
   readonly nudged: number;
+  /** Runs that schedules started. */
+  readonly fired: number;
   /** Parked streams that nobody would have woken; null when this pass didn't look. */
   readonly fixed: number | null;
 }
@@ -17,19 +20,21 @@ export type GuardianHandler = (event: unknown, context: Context) => Promise<Guar
 
 /** A fresh worker audits at its first pass: what it was started for may be a crash. `elapsedMs` measures, it decides nothing about streams (I8). */
 export function createGuardianHandler(
-  engine: Pick<EngineDeps, "store" | "queue" | "agents" | "files" | "log">,
-  use = { guard, audit, retain, elapsedMs: () => performance.now() },
+  engine: Pick<EngineDeps, "store" | "queue" | "agents" | "files" | "log"> & FireDeps,
+  use = { guard, audit, retain, fire: fireSchedules, elapsedMs: () => performance.now() },
 ): GuardianHandler {
   let auditDueMs = Number.NEGATIVE_INFINITY;
   return middy({ timeoutEarlyInMillis: 0 })
     .use(logFailure(engine.log, "guardian"))
     .handler<unknown>(async (): Promise<GuardianAnswer> => {
+      // Schedules first: a broken schema of one agent mustn't keep others from firing.
+      const { fired } = await use.fire(engine);
       const { nudged } = await use.guard(engine);
-      if (use.elapsedMs() < auditDueMs) return { nudged, fixed: null };
+      if (use.elapsedMs() < auditDueMs) return { nudged, fired, fixed: null };
       const { fixed } = await use.audit(engine);
       auditDueMs = use.elapsedMs() + AUDIT_EVERY_MS;
       await use.retain(engine);
       if (fixed > 0) engine.log.error("parked streams were forgotten", { fixed });
-      return { nudged, fixed };
+      return { nudged, fired, fixed };
     });
 }

@@ -1,11 +1,13 @@
 // The routes' dependencies over an engine: the same on a laptop and behind API Gateway.
 
+import { cronTimes } from "../shared/adapters/cron/croner.ts";
 import { createPdfReader } from "../shared/adapters/files/pdf.ts";
 import { createDeadLetters } from "../shared/adapters/queue/dead-letters.ts";
 import { createAudit } from "../shared/adapters/store/audit.ts";
 import { createInspection } from "../shared/adapters/store/inspection.ts";
 import { createKeys } from "../shared/adapters/store/keys.ts";
 import { createOverview } from "../shared/adapters/store/overview.ts";
+import { createSchedules } from "../shared/adapters/store/schedules.ts";
 import { type LoadProblem, problemText } from "../shared/authoring/problem.ts";
 import { addFile } from "../shared/engine/add-file.ts";
 import { cancelRun, resumeRun } from "../shared/engine/cancel-run.ts";
@@ -18,6 +20,7 @@ import { readCall } from "../shared/engine/read-call.ts";
 import { readRun } from "../shared/engine/read-run.ts";
 import { readTurns } from "../shared/engine/read-turns.ts";
 import { retryRun } from "../shared/engine/retry-run.ts";
+import { changeSchedule, createSchedule } from "../shared/engine/schedules.ts";
 import { decideApproval, decideCut, sendMessage, sendSignal } from "../shared/engine/speak-to-task.ts";
 import { startRun } from "../shared/engine/start-run.ts";
 import type { HttpDeps } from "../shared/http/deps.ts";
@@ -42,6 +45,8 @@ export function httpDeps({ engine, problems, database, knows, console, live }: H
   const keys = createKeys(database);
   const deadLetters = createDeadLetters(database);
   const inspection = createInspection(database);
+  const schedules = createSchedules(database);
+  const scheduling = { ...engine, schedules, cron: cronTimes };
   return {
     useCases: {
       startRun: async (request) => {
@@ -62,6 +67,10 @@ export function httpDeps({ engine, problems, database, knows, console, live }: H
       sendMessage: (message) => sendMessage(engine, message),
       sendSignal: (signal) => sendSignal(engine, signal),
       addFile: (file) => addFile({ files: engine.files, readPdf }, file),
+      createSchedule: (request, createdBy) => createSchedule(scheduling, request, createdBy),
+      changeSchedule: (schedule, change) => changeSchedule(scheduling, schedule, change),
+      scheduleTimes: async ({ cron, zone }, count) =>
+        count === 0 ? [] : cronTimes.next(cron, zone, await engine.store.streams.now(), count),
       readRun: (request) => readRun(engine, request),
       readCall: (request) => readCall({ ...engine, inspection }, request),
       readTurns: (request) => readTurns(engine, request),
@@ -78,6 +87,7 @@ export function httpDeps({ engine, problems, database, knows, console, live }: H
     },
     keys,
     audit: createAudit(database),
+    schedules,
     overview: createOverview(database),
     sleep: engine.sleep,
     ...(console === undefined ? {} : { console }),

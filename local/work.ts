@@ -5,7 +5,9 @@ import { guardRejections } from "../functions/rejections.ts";
 import { createTaskHandler } from "../functions/task.ts";
 import { createTickHandler } from "../functions/tick.ts";
 import { startWatchdog } from "../functions/watchdog.ts";
+import { cronTimes } from "../shared/adapters/cron/croner.ts";
 import { createDeadLetters } from "../shared/adapters/queue/dead-letters.ts";
+import { createSchedules } from "../shared/adapters/store/schedules.ts";
 import { flushSpans, sdkProblem } from "../shared/engine/telemetry.ts";
 import type { Log } from "../shared/ports/log.ts";
 import type { Laptop } from "./compose.ts";
@@ -37,7 +39,10 @@ export function startWork(laptop: Pick<Laptop, "engine" | "database">, log: Log,
     working: watchdog.working,
     ...(tasks === undefined ? {} : { tasks }),
   });
-  const guardian = startGuardianLoop(createGuardianHandler(engine), log);
+  const guardian = startGuardianLoop(
+    createGuardianHandler({ ...engine, schedules: createSchedules(database), cron: cronTimes }),
+    log,
+  );
   return {
     close: async () => {
       stopping.abort();

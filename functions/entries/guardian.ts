@@ -1,5 +1,7 @@
 // The function that the pulse and the minute schedule call.
+import { cronTimes } from "../../shared/adapters/cron/croner.ts";
 import { depthOf } from "../../shared/adapters/queue/sqs-depth.ts";
+import { createSchedules } from "../../shared/adapters/store/schedules.ts";
 import { required } from "../aws-environment.ts";
 import { createGuardianHandler } from "../guardian.ts";
 import { lambda } from "../lambda.ts";
@@ -7,7 +9,7 @@ import { createLongWork, createPulseHandler } from "../pulse.ts";
 
 export const handler = lambda({
   name: "guardian",
-  make: ({ engine, pulse, agents, sendBeat, longWorkers }, log) => {
+  make: ({ engine, database, pulse, agents, sendBeat, longWorkers }, log) => {
     const longUrl = required(process.env, "queues").byName["tasks-long"];
     const waiting = async (): Promise<number> => (await depthOf(longUrl)).waiting;
     return createPulseHandler({
@@ -15,7 +17,7 @@ export const handler = lambda({
       agents,
       log,
       sendBeat,
-      guardian: createGuardianHandler(engine),
+      guardian: createGuardianHandler({ ...engine, schedules: createSchedules(database), cron: cronTimes }),
       longWork: longWorkers === null ? null : createLongWork(longWorkers, waiting, log),
     });
   },

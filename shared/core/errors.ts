@@ -70,6 +70,8 @@ export const ERRORS = {
   "auth.revoked": entry("request"),
   "auth.forbidden": entry("request"),
   "request.too_many": entry("request", true),
+  "schedule.invalid": entry("request"),
+  "schedule.too_many": entry("request"),
   not_found: entry("request"),
   method_not_allowed: entry("request"),
   "agent.unknown": entry("request"),

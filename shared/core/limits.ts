@@ -544,6 +544,24 @@ export const REQUESTS_BURST = 400;
 export const AUDIT_PAGE = 50;
 /** Some 50 KB. */
 export const AUDIT_PAGE_MAX = 200;
+/** Schedules of an installation: a page shows them all. */
+export const SCHEDULES_MAX = 1_000;
+/** A schedule's input is read at every list of them; what is larger is a file's or a workflow's to read. */
+export const SCHEDULE_INPUT_BYTES = 64 * 1024;
+/** Of one pass of the guardian; what is left over is still due. */
+export const SCHEDULES_PER_PASS = 100;
+/** A time that nobody came to for so long is missed, under catch-up `none`: some passes of the guardian, a deployment. */
+export const SCHEDULE_LATE_MS = 5 * 60_000;
+/** Runs that a schedule starts at once to catch up, the last ones: more would be a flood after an outage. */
+export const SCHEDULE_CATCH_UP_MAX = 100;
+/** How long it is kept which time became which run. */
+export const SCHEDULE_FIRES_KEEP_DAYS = 30;
+/** Next times that are shown of a schedule by default, and at most. */
+export const SCHEDULE_TIMES = 5;
+/** Some weeks of a daily one. */
+export const SCHEDULE_TIMES_MAX = 50;
+/** A cron expression; the longest sensible ones list every minute of an hour. */
+export const CRON_MAX_CHARS = 200;
 /** Labels of one run: a customer, an order, a source; what is more is input. */
 export const ATTRIBUTES_MAX = 20;
 /** A name or an id. In UTF-8 and with its key far below the 2 KB that Postgres takes of a word. */

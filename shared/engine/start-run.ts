@@ -38,9 +38,9 @@ export type Started =
 const refused = (code: ErrorInfo["code"], message: string): Started => ({ type: "refused", error: { code, message } });
 
 export async function startRun(deps: EngineDeps, request: StartRequest): Promise<Started> {
-  const problem = await problemWith(deps, request);
+  const wrong = await startProblem(deps, request);
   // A repeated request gets the run of then, whatever today's code would say to it.
-  if (problem !== null) return (await runOfThen(deps, request)) ?? problem;
+  if (wrong !== null) return (await runOfThen(deps, request)) ?? { type: "refused", error: wrong };
   const deployed = deps.agents.get(request.agent);
   if (deployed === null) throw new Error("checked above");
   const files = request.files ?? [];
@@ -88,31 +88,37 @@ async function runOfThen(deps: EngineDeps, request: StartRequest): Promise<Start
   return found.same ? { type: "existing", runId: found.runId } : conflict(request);
 }
 
-async function problemWith(deps: EngineDeps, request: StartRequest): Promise<Started | null> {
+const problem = (code: ErrorInfo["code"], message: string): ErrorInfo => ({ code, message });
+
+/** Why such a run couldn't start; null: nothing that could be known before. */
+export async function startProblem(
+  deps: Pick<EngineDeps, "agents" | "files">,
+  request: Pick<StartRequest, "agent" | "process" | "input" | "files">,
+): Promise<ErrorInfo | null> {
   const deployed = deps.agents.get(request.agent);
   if (deployed === null)
-    return refused(
+    return problem(
       "agent.unknown",
       `There is no agent "${request.agent}". ${closest(request.agent, deps.agents.names())}`,
     );
   const name = request.process ?? "main";
   const process = deployed.agent.processes.get(name);
   if (process === undefined)
-    return refused(
+    return problem(
       "process.unknown",
       `Agent "${request.agent}" has no process "${name}". ${closest(name, [...deployed.agent.processes.keys()])}`,
     );
   const bytes = jsonBytes(request.input);
   if (bytes > PAYLOAD_MAX_BYTES)
-    return refused("payload.too_large", `The input of ${bytes} bytes is over the limit of ${PAYLOAD_MAX_BYTES} bytes.`);
+    return problem("payload.too_large", `The input of ${bytes} bytes is over the limit of ${PAYLOAD_MAX_BYTES} bytes.`);
   if (process.kind === "workflow") {
     const parsed = process.parseInput(request.input);
-    if (!parsed.ok) return refused("workflow.bad_input", `The input doesn't fit process "${name}": ${parsed.message}`);
+    if (!parsed.ok) return problem("workflow.bad_input", `The input doesn't fit process "${name}": ${parsed.message}`);
   }
   const ids = request.files ?? [];
   const found = new Set((await deps.files.list(ids)).map((f) => f.id));
   const missing = ids.filter((id) => !found.has(id));
   return missing.length === 0
     ? null
-    : refused("file.unknown", `No file has the id ${missing.join(", ")}: POST /files gives ids.`);
+    : problem("file.unknown", `No file has the id ${missing.join(", ")}: POST /files gives ids.`);
 }

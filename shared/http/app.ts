@@ -15,6 +15,15 @@ import { openApi } from "./openapi.ts";
 import { showOverview } from "./overview.ts";
 import { problemOf, problemOfThrown, problemResponse } from "./problems.ts";
 import { cancelRun, createRun, findRun, getRun, listRuns, runEvents, runTurns } from "./runs.ts";
+import {
+  changeSchedule,
+  createSchedule,
+  getSchedule,
+  listSchedules,
+  pauseSchedule,
+  removeSchedule,
+  resumeSchedule,
+} from "./schedules.ts";
 import { decideApproval, resumeRun, retryRun, sendMessage, sendSignal } from "./speak.ts";
 import { staticFiles } from "./static-files.ts";
 
@@ -71,6 +80,13 @@ export const ROUTES: readonly RouteEntry[] = [
   { method: "POST", path: "/runs/{runId}/retry", scope: "run", handle: retryRun },
   { method: "POST", path: "/runs/{runId}/fork", scope: "run", handle: forkRun },
   { method: "GET", path: "/runs/{runId}/export", scope: "read", handle: exportRun },
+  { method: "GET", path: "/schedules", scope: "read", handle: listSchedules },
+  { method: "POST", path: "/schedules", scope: "admin", handle: createSchedule },
+  { method: "GET", path: "/schedules/{scheduleId}", scope: "read", handle: getSchedule },
+  { method: "PATCH", path: "/schedules/{scheduleId}", scope: "admin", handle: changeSchedule },
+  { method: "DELETE", path: "/schedules/{scheduleId}", scope: "admin", handle: removeSchedule },
+  { method: "POST", path: "/schedules/{scheduleId}/pause", scope: "admin", handle: pauseSchedule },
+  { method: "POST", path: "/schedules/{scheduleId}/resume", scope: "admin", handle: resumeSchedule },
 ];
 
 export function createApp(deps: HttpDeps, options: AppOptions = {}): Hono<HttpEnv> {

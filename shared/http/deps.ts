@@ -8,6 +8,7 @@ import type { CallRef, ReadCall } from "../engine/read-call.ts";
 import type { RunView } from "../engine/read-run.ts";
 import type { ReadTurns } from "../engine/read-turns.ts";
 import type { RetryRequest } from "../engine/retry-run.ts";
+import type { Scheduled, ScheduleRequest } from "../engine/schedules.ts";
 import type { ApprovalDecision, Message, SignalToRun, Spoken } from "../engine/speak-to-task.ts";
 import type { Started, StartRequest } from "../engine/start-run.ts";
 import type { Agents } from "../ports/agents.ts";
@@ -19,6 +20,7 @@ import type { LiveIn } from "../ports/live.ts";
 import type { Log } from "../ports/log.ts";
 import type { Overview } from "../ports/overview.ts";
 import type { DeadLetters } from "../ports/queue.ts";
+import type { Schedule, Schedules } from "../ports/schedules.ts";
 import type { Store } from "../ports/store.ts";
 import type { StaticFiles } from "./static-files.ts";
 
@@ -52,6 +54,10 @@ export interface UseCases {
   sendMessage(message: Message): Promise<Spoken>;
   sendSignal(signal: SignalToRun): Promise<Spoken>;
   addFile(file: Omit<NewFile, "pageTexts">): Promise<FileInfo>;
+  createSchedule(request: ScheduleRequest, createdBy: string): Promise<Scheduled>;
+  changeSchedule(schedule: Schedule, change: Partial<Omit<ScheduleRequest, "agent">>): Promise<Scheduled>;
+  /** The next `count` times from now on. */
+  scheduleTimes(schedule: Pick<Schedule, "cron" | "zone">, count: number): Promise<number[]>;
   /** Null: no such run. */
   readRun(request: RunRef): Promise<RunView | null>;
   readCall(request: CallRef): Promise<ReadCall>;
@@ -74,6 +80,7 @@ export interface HttpDeps {
   admit(key: string): Promise<Admission>;
   readonly keys: Pick<Keys, "create" | "list" | "revoke">;
   readonly audit: Audit;
+  readonly schedules: Pick<Schedules, "get" | "list" | "remove">;
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /** The console's files; undefined: it isn't served. Asked for at the first request, kept by whoever makes them. */
   console?(): Promise<StaticFiles>;

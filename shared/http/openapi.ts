@@ -2,6 +2,7 @@
 import { installationPaths } from "./openapi/installation.ts";
 import { keyPaths } from "./openapi/keys.ts";
 import { runPaths } from "./openapi/runs.ts";
+import { schedulePaths } from "./openapi/schedules.ts";
 import { schemas } from "./openapi/schemas.ts";
 
 export const openApi = {
@@ -10,7 +11,7 @@ export const openApi = {
   // Relative to this document: right under a stage path too.
   servers: [{ url: "." }],
   security: [{ key: [] }],
-  paths: { ...installationPaths, ...keyPaths, ...runPaths },
+  paths: { ...installationPaths, ...keyPaths, ...runPaths, ...schedulePaths },
   components: {
     schemas,
     securitySchemes: { key: { type: "http", scheme: "bearer", description: "An API key, `toren_…`." } },

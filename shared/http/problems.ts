@@ -34,6 +34,8 @@ export const STATUS = {
   "request.too_many": 429,
   "request.too_large": 413,
   "payload.too_large": 413,
+  "schedule.too_many": 409,
+  "schedule.invalid": 422,
   "agent.invalid": 422,
   "file.unknown": 422,
   "file.unreadable": 422,

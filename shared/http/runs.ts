@@ -93,7 +93,7 @@ export function idempotencyKeyOf(c: HttpContext): string | undefined {
 }
 
 /** The form that is recorded: keys sorted, `-0` as 0. */
-function recordable(input: Json): Json {
+export function recordable(input: Json): Json {
   try {
     return toJson(input);
   } catch (e) {

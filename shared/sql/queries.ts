@@ -271,6 +271,11 @@ SELECT p.run_id, p.stream_id, w.run_id IS NOT NULL AS fixed
 FROM page p LEFT JOIN woken w ON w.run_id = p.run_id AND w.stream_id = p.stream_id
 ORDER BY p.run_id, p.stream_id
 `,
+  "change-schedule": `
+UPDATE toren_control.schedules SET name = $2::text, process = $3::text, input = $4::jsonb, cron = $5::text, zone = $6::text, catch_up = $7::text,
+       next_at = to_timestamp($8::float8 / 1000), problem = NULL
+WHERE schedule_id = $1::uuid RETURNING schedule_id
+`,
   clock: `
 SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now
 `,
@@ -315,6 +320,13 @@ WITH run AS (
 )
 INSERT INTO toren_control.run_index (run_id, agent) VALUES ($1::uuid, $10::text)
 `,
+  "create-schedule": `
+INSERT INTO toren_control.schedules AS s (name, agent, process, input, cron, zone, catch_up, next_at, created_by)
+SELECT $1::text, $2::text, $3::text, $4::jsonb, $5::text, $6::text, $7::text, to_timestamp($8::float8 / 1000), $9::text
+WHERE (SELECT count(*) FROM toren_control.schedules) < $10::int
+RETURNING s.schedule_id, s.name, s.agent, s.process, s.input, s.cron, s.zone, s.catch_up, s.problem, s.created_by,
+       floor(extract(epoch FROM s.created_at) * 1000)::float8 AS created_at, (extract(epoch FROM s.next_at) * 1000)::float8 AS next_at, NULL::float8 AS last_at, NULL::uuid AS last_run
+`,
   defer: `
 UPDATE :agent.streams s SET problem = $3::jsonb, wake_at = clock_timestamp() + $4::float8 * interval '1 ms'
 WHERE s.run_id = $1::uuid AND s.stream_id = $2::text AND s.status <> 'ended' AND (s.lease_owner IS NULL OR s.lease_until < clock_timestamp())
@@ -347,6 +359,14 @@ SELECT inbox_seq, nudge FROM moved
 `,
   "drop-dead-letter": `
 DELETE FROM toren_control.dead_letters WHERE message_id = $1::text RETURNING message_id
+`,
+  "due-schedules": `
+SELECT s.schedule_id, s.name, s.agent, s.process, s.input, s.cron, s.zone, s.catch_up, s.problem, s.created_by,
+       floor(extract(epoch FROM s.created_at) * 1000)::float8 AS created_at, (extract(epoch FROM s.next_at) * 1000)::float8 AS next_at, NULL::float8 AS last_at, NULL::uuid AS last_run,
+       floor(extract(epoch FROM statement_timestamp()) * 1000)::float8 AS now
+FROM toren_control.schedules s
+WHERE s.next_at <= statement_timestamp() AND s.agent = ANY ($1::text[])
+ORDER BY s.next_at LIMIT $2::int
 `,
   due: `
 WITH due AS MATERIALIZED (
@@ -457,8 +477,42 @@ SELECT greatest(
 SELECT run_id, request_digest FROM :agent.runs WHERE idempotency_key = $2::text OR run_id = $1::uuid
 ORDER BY (idempotency_key IS NOT DISTINCT FROM $2::text) DESC LIMIT 1
 `,
+  "find-soon-schedule": `
+SELECT EXISTS (SELECT FROM toren_control.schedules WHERE next_at <= statement_timestamp() + $1::int * interval '1 ms' AND agent = ANY ($2::text[])) AS soon
+`,
   "find-soon": `
 SELECT EXISTS (SELECT FROM :agent.streams WHERE wake_at <= statement_timestamp() + $1::int * interval '1 ms') AS soon
+`,
+  "fire-schedule": `
+WITH due AS MATERIALIZED (
+  SELECT schedule_id FROM toren_control.schedules
+  WHERE schedule_id = $1::uuid AND next_at = to_timestamp($2::float8 / 1000) AND next_at <= clock_timestamp() FOR UPDATE SKIP LOCKED
+), moved AS (
+  UPDATE toren_control.schedules s SET next_at = to_timestamp($4::float8 / 1000), problem = NULL FROM due WHERE s.schedule_id = due.schedule_id
+), fired AS (
+  INSERT INTO toren_control.schedule_fires (schedule_id, fire_at, run_id) SELECT schedule_id, to_timestamp($3::float8 / 1000), $5::uuid FROM due
+), trimmed AS (
+  DELETE FROM toren_control.schedule_fires f USING due
+  WHERE f.schedule_id = due.schedule_id AND f.fire_at < to_timestamp($3::float8 / 1000) - $21::int * interval '1 day'
+), run AS (
+  INSERT INTO :agent.runs (run_id, process, input, generation, code_hash, request_digest, mode, trace_context, attributes)
+  SELECT $5::uuid, $6::text, $7::jsonb, $9::int, $10::text, $11::text, $12::text, $15::text, $16::jsonb FROM due
+), terms AS (
+  INSERT INTO :agent.run_terms (run_id, terms) SELECT $5::uuid, array_to_tsvector($17::text[]) FROM due
+), stream AS (
+  INSERT INTO :agent.streams (run_id, stream_id, head_seq, generation, wake_at)
+  SELECT $5::uuid, 'run', 1, $9::int, clock_timestamp() + $18::int * interval '1 ms' FROM due
+), event AS (
+  INSERT INTO :agent.events (run_id, stream_id, seq, type, payload) SELECT $5::uuid, 'run', 1, 'RunCreated', $8::jsonb FROM due
+), budget AS (
+  INSERT INTO :agent.budgets (run_id, cap_tokens, cap_nano)
+  SELECT $5::uuid, $13::bigint, $14::bigint FROM due WHERE $13::bigint IS NOT NULL OR $14::bigint IS NOT NULL
+), audited AS (
+  INSERT INTO toren_control.audit (by_name, action, agent, run_id) SELECT $20::text, 'run.started', $19::text, $5::uuid FROM due
+), indexed AS (
+  INSERT INTO toren_control.run_index (run_id, agent) SELECT $5::uuid, $19::text FROM due
+)
+SELECT schedule_id FROM due
 `,
   "fork-run": `
 WITH source AS MATERIALIZED (
@@ -641,6 +695,14 @@ WHERE ($1::text IS NULL OR r.process = $1::text)
   AND ($2::float8 IS NULL OR r.created_at >= to_timestamp($2::float8 / 1000)) AND ($3::float8 IS NULL OR r.created_at < to_timestamp($3::float8 / 1000))
   AND ($4::float8 IS NULL OR (r.created_at, r.run_id) < (timestamptz 'epoch' + $4::float8 * interval '1 microsecond', $5::uuid))
 ORDER BY r.created_at DESC, r.run_id DESC LIMIT $6::int
+`,
+  "list-schedules": `
+SELECT s.schedule_id, s.name, s.agent, s.process, s.input, s.cron, s.zone, s.catch_up, s.problem, s.created_by,
+       floor(extract(epoch FROM s.created_at) * 1000)::float8 AS created_at, (extract(epoch FROM s.next_at) * 1000)::float8 AS next_at, (extract(epoch FROM f.fire_at) * 1000)::float8 AS last_at, f.run_id AS last_run
+FROM toren_control.schedules s
+LEFT JOIN LATERAL (SELECT fire_at, run_id FROM toren_control.schedule_fires f WHERE f.schedule_id = s.schedule_id ORDER BY fire_at DESC LIMIT 1) f ON true
+WHERE $1::uuid IS NULL OR s.schedule_id = $1::uuid
+ORDER BY s.name, s.schedule_id
 `,
   "list-streams": `
 SELECT stream_id, status, outcome, wait, floor(extract(epoch FROM wake_at) * 1000)::float8 AS wake_at, attempts, role, wave, head_seq, copied_seq, problem
@@ -1064,6 +1126,9 @@ WHERE m.id = $1::bigint AND m.receipt = $2::uuid AND m.dead_at IS NULL AND relax
   "remove-file": `
 DELETE FROM toren_control.files WHERE id = $1::text RETURNING object_key
 `,
+  "remove-schedule": `
+DELETE FROM toren_control.schedules WHERE schedule_id = $1::uuid RETURNING schedule_id
+`,
   "renew-places": `
 WITH held AS MATERIALIZED (
   SELECT e.key, e.run_id, e.stream_id
@@ -1190,6 +1255,10 @@ FROM (SELECT set_config('synchronous_commit', 'off', true)) relaxed,
 ORDER BY w.queue, w.dedupe_key
 ON CONFLICT (queue, dedupe_key) WHERE dedupe_key IS NOT NULL AND receipt IS NULL AND dead_at IS NULL
 DO UPDATE SET visible_at = EXCLUDED.visible_at WHERE EXCLUDED.visible_at < m.visible_at
+`,
+  "skip-schedule": `
+UPDATE toren_control.schedules SET next_at = to_timestamp($3::float8 / 1000), problem = $4::text
+WHERE schedule_id = $1::uuid AND next_at = to_timestamp($2::float8 / 1000)
 `,
   "start-pulse": `
 UPDATE toren_control.pulse SET beat = beat + 1, next_at = clock_timestamp() + $1::int * interval '1 ms'
@@ -1366,6 +1435,30 @@ CREATE TABLE toren_control.run_watchers (
   watcher uuid NOT NULL,
   until timestamptz NOT NULL,
   PRIMARY KEY (run_id, watcher)
+);
+`,
+    "0009_schedules": `
+CREATE TABLE toren_control.schedules (
+  schedule_id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+  name text NOT NULL,
+  agent text NOT NULL,
+  process text NOT NULL,
+  input jsonb NOT NULL,
+  cron text NOT NULL,
+  zone text NOT NULL,
+  catch_up text NOT NULL CHECK (catch_up IN ('none', 'last', 'all')),
+  next_at timestamptz,
+  problem text,
+  created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  created_by text NOT NULL
+);
+CREATE INDEX schedules_due ON toren_control.schedules (next_at) WHERE next_at IS NOT NULL;
+CREATE TABLE toren_control.schedule_fires (
+  schedule_id uuid NOT NULL REFERENCES toren_control.schedules ON DELETE CASCADE,
+  fire_at timestamptz NOT NULL,
+  run_id uuid NOT NULL,
+  fired_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  PRIMARY KEY (schedule_id, fire_at)
 );
 `,
   },

@@ -40,6 +40,7 @@ export interface Fakes {
   readonly store?: Partial<HttpDeps["store"]["runs"]>;
   readonly admit?: (key: string) => Admission | undefined;
   readonly keys?: Partial<HttpDeps["keys"]>;
+  readonly schedules?: Partial<HttpDeps["schedules"]>;
   readonly audit?: Partial<HttpDeps["audit"]>;
   /** Filled with what is asked of useCases, runs, files, keys, audit and the overview. */
   readonly touched?: string[];
@@ -103,6 +104,9 @@ export function fakeApp(fakes: Fakes = {}, basePath?: string) {
       exportRun: async () => ({ lines: ['{"table":"runs","row":{}}'], next: null }),
       sendMessage: async () => ({ type: "told" }),
       sendSignal: async () => ({ type: "told" }),
+      createSchedule: async () => ({ type: "refused", error: { code: "schedule.invalid", message: "No." } }),
+      changeSchedule: async () => ({ type: "refused", error: { code: "schedule.invalid", message: "No." } }),
+      scheduleTimes: async () => [],
       readRun: async () => null,
       readCall: async () => ({ type: "refused", error: { code: "not_found", message: "There is no such call." } }),
       readTurns: async () => ({ type: "turns", page: { turns: [], next: null, count: 1 } }),
@@ -150,6 +154,7 @@ export function fakeApp(fakes: Fakes = {}, basePath?: string) {
     log: { info: () => {}, warn: () => {}, error: (what, fields) => void logged.push(`${what} ${fields?.error}`) },
     admit: async (key) => fakes.admit?.(key) ?? (key === KEY ? admitted : { type: "unknown" }),
     keys: { create: async () => null, list: async () => [], revoke: async () => null, ...fakes.keys },
+    schedules: { get: async () => null, list: async () => [], remove: async () => false, ...fakes.schedules },
     audit: { note: async (entry) => void noted.push(entry), page: async () => [], ...fakes.audit },
     sleep: fakes.sleep ?? (async () => {}),
     ...(fakes.console === undefined ? {} : { console: fakes.console }),

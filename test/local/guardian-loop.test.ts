@@ -11,7 +11,7 @@ test("the guardian's loop goes on after a pass that failed, tells of it once, an
   const guardian = startGuardianLoop(
     async () => {
       if (++passes < 3) throw new TorenError("database.unavailable", "away");
-      return { nudged: 0, fixed: null };
+      return { nudged: 0, fired: 0, fixed: null };
     },
     log,
     20,

@@ -5,10 +5,12 @@ import { createTaskHandler } from "../../functions/task.ts";
 import { createTickHandler } from "../../functions/tick.ts";
 import { startGuardianLoop } from "../../local/guardian-loop.ts";
 import { startPump } from "../../local/pump.ts";
+import { cronTimes } from "../../shared/adapters/cron/croner.ts";
 import { createScriptedModel } from "../../shared/adapters/model/script.ts";
 import { createDeadLetters } from "../../shared/adapters/queue/dead-letters.ts";
 import { createPostgresQueue } from "../../shared/adapters/queue/postgres.ts";
 import { migrate } from "../../shared/adapters/store/migrate.ts";
+import { createSchedules } from "../../shared/adapters/store/schedules.ts";
 import { agent, role, serving } from "../support/agents.ts";
 import { type TestDatabase, testDatabase } from "../support/database.ts";
 import { silentLog } from "../support/log.ts";
@@ -43,7 +45,11 @@ test("a run on a laptop: pump, handlers and engine, from the first hint to the a
       deadLetter: createDeadLetterHandler({ deadLetters: createDeadLetters(db.database), log: silentLog }),
     },
   });
-  const guardian = startGuardianLoop(createGuardianHandler(engine), silentLog, 200);
+  const guardian = startGuardianLoop(
+    createGuardianHandler({ ...engine, schedules: createSchedules(db.database), cron: cronTimes }),
+    silentLog,
+    200,
+  );
   const runId = await stack.start("crew", "hello");
   await until(async () => (await engine.store.runs.get("crew", runId))?.status === "completed", 10_000);
   expect(await engine.store.runs.get("crew", runId)).toMatchObject({ output: "hi there" });

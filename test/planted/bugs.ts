@@ -32,6 +32,39 @@ const PLACE = "const placeOf = (after: number, digest: string): string => `${aft
 
 export const BUGS: readonly Bug[] = [
   {
+    name: "a schedule fires though it was changed meanwhile",
+    edits: [
+      {
+        file: `${QUERIES}/fire-schedule.sql`,
+        find: "schedule_id = $1::uuid AND next_at = to_timestamp($2::float8 / 1000) AND next_at <= clock_timestamp() FOR UPDATE",
+        replace: "schedule_id = $1::uuid AND $2::float8 IS NOT NULL FOR UPDATE",
+      },
+    ],
+    killedBy: { file: "test/engine/schedules.test.ts", test: "paused or changed while somebody is about to fire it" },
+  },
+  {
+    name: "a key for one agent sees another's runs",
+    edits: [
+      {
+        file: "shared/http/runs.ts",
+        find: 'agent === null || !maySee(c.get("caller"), agent)',
+        replace: "agent === null",
+      },
+    ],
+    killedBy: { file: "test/http/access.test.ts", test: "a key that is for another agent" },
+  },
+  {
+    name: "cost of a day is added to that of the day before",
+    edits: [
+      {
+        file: `${QUERIES}/append-one.sql`,
+        find: "s.paid_day IS DISTINCT FROM (clock_timestamp() AT TIME ZONE 'UTC')::date THEN 0",
+        replace: "s.paid_day IS NULL THEN 0",
+      },
+    ],
+    killedBy: { file: "test/adapters/store/tally.test.ts", test: "what was paid today" },
+  },
+  {
     name: "a wave that goes on after a retry has told its run already",
     edits: [
       {

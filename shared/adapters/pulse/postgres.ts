@@ -15,7 +15,8 @@ export function createPulse({ pool }: Pick<Database, "pool">): Pulse {
         const [row] = await ask<{ soon: boolean }>(inSchema("find-soon", agent), [PULSE_HORIZON_MS]);
         if (row?.soon === true) return true;
       }
-      return false;
+      const [row] = await ask<{ soon: boolean }>(QUERIES["find-soon-schedule"], [PULSE_HORIZON_MS, agents]);
+      return row?.soon === true;
     },
     oldestReadyMs: async (agents) => {
       const waits = await Promise.all(

@@ -7,6 +7,7 @@ import { outlinePage } from "../inspect.ts";
 import { keyAnswer } from "../keys.ts";
 import { overview } from "../overview.ts";
 import { RUN_STATUSES, run, runSummary, turnsPage } from "../run-json.ts";
+import { scheduleOut } from "../schedules.ts";
 import { answer, count, list, nullable, object, ref, type Schema, text, time } from "./parts.ts";
 
 const file = {
@@ -56,6 +57,7 @@ export const schemas: Readonly<Record<string, Schema>> = {
     ended: { type: "boolean", description: "Nothing will follow." },
   }),
   Key: answer(keyAnswer),
+  Schedule: answer(scheduleOut),
   File: object(file),
   ListedFile: object({ ...file, createdAt: time }),
   Agent: object({

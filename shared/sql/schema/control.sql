@@ -149,3 +149,29 @@ CREATE TABLE toren_control.audit (
   subject text                                      -- a call, a key, a schedule
 );
 CREATE INDEX audit_of_run ON toren_control.audit (run_id, id) WHERE run_id IS NOT NULL;
+
+-- Runs that start by a clock: who looks and finds next_at passed fires, and moves it on in the same statement.
+CREATE TABLE toren_control.schedules (
+  schedule_id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+  name text NOT NULL,
+  agent text NOT NULL,
+  process text NOT NULL,
+  input jsonb NOT NULL,
+  cron text NOT NULL,                               -- five fields
+  zone text NOT NULL,                               -- an IANA name
+  catch_up text NOT NULL CHECK (catch_up IN ('none', 'last', 'all')),  -- of times at which nobody was there
+  next_at timestamptz,                              -- null: paused
+  problem text,                                     -- why it last couldn't fire
+  created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  created_by text NOT NULL
+);
+CREATE INDEX schedules_due ON toren_control.schedules (next_at) WHERE next_at IS NOT NULL;
+
+-- One row a time that has fired, for a while.
+CREATE TABLE toren_control.schedule_fires (
+  schedule_id uuid NOT NULL REFERENCES toren_control.schedules ON DELETE CASCADE,
+  fire_at timestamptz NOT NULL,                     -- as the expression says, not when somebody came to it
+  run_id uuid NOT NULL,
+  fired_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  PRIMARY KEY (schedule_id, fire_at)
+);
