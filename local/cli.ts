@@ -12,10 +12,12 @@ import { doctorCommand } from "./commands/doctor.ts";
 import { filesCommand } from "./commands/files.ts";
 import { initCommand } from "./commands/init.ts";
 import { jobsCommand } from "./commands/jobs.ts";
+import { keysCommand } from "./commands/keys.ts";
 import { migrateCommand } from "./commands/migrate.ts";
 import { modelServerCommand } from "./commands/model-server.ts";
 import { pruneCommand } from "./commands/prune.ts";
 import { runCommand } from "./commands/run.ts";
+import { schedulesCommand } from "./commands/schedules.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { smokeCommand } from "./commands/smoke.ts";
 import { workerCommand } from "./commands/worker.ts";
@@ -57,6 +59,8 @@ export function programFor(context: Context): Command {
     chatCommand,
     jobsCommand,
     filesCommand,
+    schedulesCommand,
+    keysCommand,
     deadLettersCommand,
     pruneCommand,
     devCommand,

@@ -29,6 +29,8 @@ export interface NewRun {
 /** Every method rejects with a TorenError: what the server said, or `server.unreachable`. */
 export interface Api {
   readonly url: string;
+  /** Any route: of those that have no method of their own here. */
+  ask<T>(method: string, path: string, body?: unknown): Promise<T>;
   healthy(): Promise<boolean>;
   agents(): Promise<readonly AgentJson[]>;
   addFile(name: string, mediaType: string, content: Uint8Array<ArrayBuffer>): Promise<FileInfo>;
@@ -124,6 +126,11 @@ export function createApi(url: string, key: string): Api {
 
   return {
     url: base,
+    ask: (method, path, body) =>
+      ask(path, {
+        method,
+        ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { "content-type": "application/json" } }),
+      }),
     healthy: () => isHealthy(base),
     agents: async () => (await ask<{ agents: AgentJson[] }>("/agents")).agents,
     addFile: (name, mediaType, content) =>
