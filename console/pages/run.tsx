@@ -5,6 +5,7 @@ import type { RunJson } from "../../shared/http/run-json.ts";
 import { get, post } from "../api.ts";
 import { href } from "../model/route.ts";
 import { shown } from "../model/text.ts";
+import { readAhead } from "../outlines.ts";
 import { Action, say } from "../parts/actions.tsx";
 import { CopyButton, Cost, Failure, NotYet, StatusBadge, Time, useNow } from "../parts/basics.tsx";
 import { Export, Fork } from "../parts/copies.tsx";
@@ -20,6 +21,11 @@ export function RunPage({ runId }: { readonly runId: string }) {
   const [over, setOver] = useState(false);
   const path = `runs/${encodeURIComponent(runId)}`;
   const { value: run, error, refresh } = useQuery(path, (signal) => get<RunJson>(path, {}, signal), over ? 0 : LIVE_MS);
+  useEffect(() => {
+    const over = new AbortController();
+    readAhead(runId, over.signal);
+    return () => over.abort();
+  }, [runId]);
   const [beat, setBeat] = useState(0);
   useEffect(() => {
     setOver(run?.endedAt != null);

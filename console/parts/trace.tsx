@@ -1,11 +1,10 @@
 // A run's timeline: lines with bars, and beside them the one that is selected.
 import { useMemo, useRef, useState } from "preact/hooks";
 import { duration } from "../../local/terminal/units.ts";
-import type { OutlinePage } from "../../shared/http/inspect.ts";
 import type { RunJson } from "../../shared/http/run-json.ts";
-import { get } from "../api.ts";
 import type { Outlined } from "../model/steps.ts";
 import { barOf, type Line, timelineOf } from "../model/timeline.ts";
+import { readOutline } from "../outlines.ts";
 import { stepIn, useKeys } from "../use-keys.ts";
 import { useQuery } from "../use-query.ts";
 import { Failure, useNow } from "./basics.tsx";
@@ -16,27 +15,6 @@ import { VirtualTree } from "./virtual.tsx";
 const LINE_HEIGHT = 32;
 /** Up to so many tasks everything is open from the start. */
 const OPEN_TASKS = 8;
-
-/** A stream's outline as far as it is read; a second reading only fetches what is new. */
-const kept = new Map<string, { events: Outlined[]; next: number }>();
-const KEPT_STREAMS = 64;
-
-async function readOutline(runId: string, stream: string, signal: AbortSignal): Promise<readonly Outlined[]> {
-  const key = `${runId} ${stream}`;
-  let known = kept.get(key) ?? { events: [], next: 0 };
-  for (let more = true; more; ) {
-    const page = await get<OutlinePage>(`runs/${runId}/outline`, { stream, after: known.next }, signal);
-    if (page.events.length > 0) known = { events: [...known.events, ...page.events], next: page.next };
-    more = page.more;
-  }
-  kept.delete(key);
-  kept.set(key, known);
-  for (const oldest of kept.keys()) {
-    if (kept.size <= KEPT_STREAMS) break;
-    kept.delete(oldest);
-  }
-  return known.events;
-}
 
 interface Outlines {
   readonly own: readonly Outlined[];
