@@ -262,6 +262,31 @@ describe("whose failure it was", () => {
     expect(asked.filter((text) => text === "good").length).toBeLessThanOrEqual(2); // it may have been on its way when the run failed
   });
 
+  test("a task of another wave, stopped when the run failed, goes on", async () => {
+    let open = false;
+    const asked: string[] = [];
+    const model = createScriptedModel(async (request, _n, signal) => {
+      const text = firstText(request);
+      asked.push(text);
+      if (open) return `<${text}>`;
+      if (text === "bad") {
+        await until(() => asked.includes("slow"));
+        return { status: 401 };
+      }
+      return await new Promise<never>((_, reject) =>
+        signal.addEventListener("abort", () => reject(new Error("stopped"))),
+      );
+    });
+    const { drive, retry } = await started(
+      async (ctx) => await Promise.all([ctx.ask("r", "bad"), ctx.ask("r", "slow")]),
+      model,
+    );
+    expect(await drive()).toMatchObject({ status: "failed" });
+    open = true;
+    expect(await retry()).toBe("told");
+    expect(await drive()).toMatchObject({ status: "completed", output: ["<bad>", "<slow>"] });
+  });
+
   test("what the workflow did because of the failure is forgotten: the way it goes now is another one", async () => {
     const { model, mend } = outage("bad");
     const cleaned: string[] = [];

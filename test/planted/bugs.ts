@@ -100,18 +100,7 @@ export const BUGS: readonly Bug[] = [
   {
     name: "tasks that were stopped with a failed run stay stopped after its retry",
     edits: [{ file: "shared/engine/run-tick.ts", find: "  await reopenPending(work);\n", replace: "" }],
-    killedBy: { file: RETRY, test: "two waves side by side, both failed" },
-  },
-  {
-    name: "what a workflow did because of a failure stays after its retry",
-    edits: [
-      {
-        file: "shared/core/workflow/fold.ts",
-        find: "    if (isOperation(event) && opened.has(event.after)) {",
-        replace: "    if (isOperation(event) && opened.has(event.after) && event.seq < 0) {",
-      },
-    ],
-    killedBy: { file: RETRY, test: "what the workflow did because of the failure is forgotten" },
+    killedBy: { file: RETRY, test: "a task of another wave, stopped when the run failed, goes on" },
   },
   {
     name: "a plain append doesn't look at the epoch",
