@@ -9,6 +9,7 @@ import { KeysPage } from "./pages/keys.tsx";
 import { Overview } from "./pages/overview.tsx";
 import { RunPage } from "./pages/run.tsx";
 import { RunsPage } from "./pages/runs.tsx";
+import { SchedulesPage } from "./pages/schedules.tsx";
 import { SignIn } from "./pages/sign-in.tsx";
 import { StartPage } from "./pages/start.tsx";
 import { Toasts } from "./parts/actions.tsx";
@@ -92,6 +93,7 @@ function Content({ route }: { readonly route: Route }) {
   if (page === "approvals") return <ApprovalsPage />;
   if (page === "chat") return <ChatPage runId={id} />;
   if (page === "start") return <StartPage route={route} />;
+  if (page === "schedules") return <SchedulesPage />;
   if (page === "dead-letters") return <DeadLettersPage />;
   if (page === "agents") return <AgentsPage />;
   if (page === "keys") return <KeysPage />;

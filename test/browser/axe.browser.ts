@@ -21,6 +21,8 @@ beforeAll(async () => {
     chats: "#/chat",
     "a conversation": `#/chat/${talks}`,
     start: "#/start",
+    schedules: "#/schedules",
+    "dead letters": "#/dead-letters",
     agents: "#/agents",
     keys: "#/keys",
     "no such page": "#/nowhere",
