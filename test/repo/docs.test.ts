@@ -91,7 +91,8 @@ describe("commands that pages show", () => {
   });
 
   test("are commands of toren, with options that they have", () => {
-    const COMMAND = /^(?:[A-Z_]+=\S+ )*(?:npx )?toren ((?:(?:jobs|keys|schedules|files|dead-letters) )?[a-z][\w-]*).*$/gm;
+    const COMMAND =
+      /^(?:[A-Z_]+=\S+ )*(?:npx )?toren ((?:(?:jobs|keys|schedules|files|dead-letters) )?[a-z][\w-]*).*$/gm;
     const shown = pages.flatMap((page) =>
       [...blocks(page, "sh").join("\n").matchAll(COMMAND)].map(([line, words = ""]) => ({
         page: page.path,

@@ -156,11 +156,23 @@ describe("time", () => {
     ["never answers", { fault: "hang" }],
     ["falls silent", { fault: "stalls", after: 2 }],
   ])("one that %s is given up", async (_, fault) => {
-    const { failed } = await wire(CLAUDE, { faults: () => fault, timeoutMs: 200 });
+    const { failed } = await wire(CLAUDE, { faults: () => fault, silenceMs: 1_000 });
     expect(await failed()).toEqual({
-      error: { code: "model.unavailable", message: "Bedrock did not answer within 200 ms." },
+      error: { code: "model.unavailable", message: "Bedrock sent nothing for 1 s." },
       retryable: true,
     });
+  });
+
+  test("signs of life keep a slow answer going", async () => {
+    const fault: Fault = { fault: "slow", everyMs: 100 };
+    const { answered } = await wire(CLAUDE, {
+      script: () => "word ".repeat(100),
+      faults: () => fault,
+      silenceMs: 1_000,
+    });
+    const before = performance.now();
+    expect((await answered()).content).toHaveLength(1);
+    expect(performance.now() - before).toBeGreaterThan(1_000); // longer than any silence that it takes
   });
 
   test.each<[string, Fault | null]>([

@@ -1,6 +1,7 @@
 // What happens to answers on their way, whatever provider they are of: nothing comes, something else comes, it breaks off. What a provider says itself
 // (throttling, an error in a stream) belongs to its own server.
 import type { ServerResponse } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
 
 export type HttpFault =
   /** No answer, ever; the connection stays open. */
@@ -12,7 +13,9 @@ export type HttpFault =
   /** Headers and no body; status 200 if not given. */
   | { readonly fault: "empty"; readonly status?: number; readonly contentType?: string }
   /** Some of the answer's pieces, then the connection is dropped (`cut`), ends as if it were whole (`ends`), or stays silent (`stalls`). */
-  | { readonly fault: "cut" | "ends" | "stalls"; readonly after: number };
+  | { readonly fault: "cut" | "ends" | "stalls"; readonly after: number }
+  /** Whole, with a pause before each of its pieces. */
+  | { readonly fault: "slow"; readonly everyMs: number };
 
 const PAGE = "<!doctype html><html><head><title>503</title></head><body><h1>Service is down</h1></body></html>";
 
@@ -49,12 +52,13 @@ export async function sendPieces(
   let sent = 0;
   let broken = false;
   for (const piece of pieces) {
+    if (fault?.fault === "slow") await sleep(fault.everyMs);
     broken = sent++ >= most || response.destroyed;
     if (broken) break;
     if (!response.write(piece)) await drained(response);
   }
   if (fault?.fault === "cut") {
-    await new Promise((go) => setTimeout(go, 20)); // what was written is on its way before the connection goes
+    await sleep(20); // what was written is on its way before the connection goes
     response.destroy();
   } else if (fault?.fault !== "stalls") response.end();
   return !broken && !response.destroyed && response.writableEnded;

@@ -1,7 +1,8 @@
 // One question over the wire, as often as Bedrock says that it is asked in a way that the model doesn't take.
 import { type BedrockRuntimeClient, ConverseCommand, ConverseStreamCommand } from "@aws-sdk/client-bedrock-runtime";
-import { MODEL_PARTS_LEFT_OUT_MAX } from "../../../core/limits.ts";
+import { MODEL_PARTS_LEFT_OUT_MAX, MODEL_TIMEOUT_MS } from "../../../core/limits.ts";
 import type { AskContext, Delta } from "../../../ports/model.ts";
+import { createSilence, type Silence } from "../silence.ts";
 import { type WireAnswer, wholeAnswer } from "./answer.ts";
 import { concede } from "./concessions.ts";
 import { isRefusal } from "./failures.ts";
@@ -15,12 +16,26 @@ export interface Answered {
   readonly plan: Plan;
 }
 
-/** Throws what the SDK throws. A watcher who saw part of an answer that failed is told that it is void. */
+/** Nothing came for so long. */
+export class TooSilent extends Error {
+  constructor(ms: number) {
+    super(`Bedrock sent nothing for ${ms / 1000} s.`);
+    this.name = "TooSilent";
+  }
+}
+
+export interface Line {
+  readonly client: BedrockRuntimeClient;
+  readonly signal: AbortSignal;
+  /** The longest silence of a stream, before its first event and in it. */
+  readonly silenceMs: number;
+}
+
+/** Throws TooSilent, else what the SDK throws. A watcher who saw part of an answer that failed is told that it is void. */
 export async function call(
-  client: BedrockRuntimeClient,
+  line: Line,
   question: Question,
   first: Plan,
-  signal: AbortSignal,
   onDelta: AskContext["onDelta"],
 ): Promise<Answered> {
   let heard = false;
@@ -32,8 +47,7 @@ export async function call(
   for (let left = MODEL_PARTS_LEFT_OUT_MAX; ; left--) {
     const asking = converseInput(question, plan);
     try {
-      const ask = plan.stream ? streamed : whole;
-      return { answer: await ask(client, asking.input, signal, show), prefix: asking.prefix, plan };
+      return { answer: await askOnce(line, asking.input, plan, show), prefix: asking.prefix, plan };
     } catch (thrown) {
       if (heard) onDelta?.({ type: "restart" });
       heard = false;
@@ -44,20 +58,38 @@ export async function call(
   }
 }
 
+/** An answer that isn't streamed is silent until it is whole. */
+async function askOnce(
+  { client, signal, silenceMs }: Line,
+  input: Asking["input"],
+  { stream }: Plan,
+  show: (delta: Delta) => void,
+): Promise<WireAnswer> {
+  const ms = stream ? silenceMs : MODEL_TIMEOUT_MS;
+  const silence = createSilence(signal, ms);
+  try {
+    return await (stream ? streamed : whole)(client, input, silence, show);
+  } catch (thrown) {
+    throw silence.isOver() ? new TooSilent(ms) : thrown;
+  } finally {
+    silence.end();
+  }
+}
+
 async function streamed(
   client: BedrockRuntimeClient,
   input: Asking["input"],
-  abortSignal: AbortSignal,
+  silence: Silence,
   show: (delta: Delta) => void,
 ): Promise<WireAnswer> {
-  const { stream } = await client.send(new ConverseStreamCommand(input), { abortSignal });
-  return gather(stream ?? nothing(), show);
+  const { stream } = await client.send(new ConverseStreamCommand(input), { abortSignal: silence.signal });
+  return gather(stream ?? nothing(), show, silence.broken);
 }
 
 async function whole(
   client: BedrockRuntimeClient,
   input: Asking["input"],
-  abortSignal: AbortSignal,
+  silence: Silence,
   show: (delta: Delta) => void,
 ): Promise<WireAnswer> {
   const { guardrailConfig, ...rest } = input;
@@ -66,7 +98,7 @@ async function whole(
     ...rest,
     ...(guardrailConfig === undefined ? {} : { guardrailConfig: guardrail }),
   });
-  const answer = wholeAnswer(await client.send(command, { abortSignal }));
+  const answer = wholeAnswer(await client.send(command, { abortSignal: silence.signal }));
   if (answer === null) throw new SyntaxError("it is no message");
   for (const block of answer.blocks)
     if (block.type !== "toolUse" && block.text !== "") show({ type: block.type, text: block.text });

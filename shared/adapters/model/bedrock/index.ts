@@ -2,12 +2,12 @@
 // only one. Credentials by the SDK's own chain.
 import { BedrockRuntimeClient, type BedrockRuntimeClientConfig } from "@aws-sdk/client-bedrock-runtime";
 import { messageOf } from "../../../core/errors.ts";
-import { MODEL_TIMEOUT_MS } from "../../../core/limits.ts";
+import { MODEL_SILENCE_MS } from "../../../core/limits.ts";
 import type { ModelRequest } from "../../../core/messages.ts";
 import type { AskContext, Model, ModelAnswer, ModelFailure } from "../../../ports/model.ts";
 import { failure } from "../failure.ts";
 import { MALFORMED, responseOf } from "./answer.ts";
-import { call } from "./call.ts";
+import { call, TooSilent } from "./call.ts";
 import { failureOf } from "./failures.ts";
 import { readFiles } from "./files.ts";
 import { optionsRefused, readBedrockOptions } from "./options.ts";
@@ -22,14 +22,14 @@ export interface BedrockSettings {
   readonly region: string;
   /** Undefined or empty: AWS' own. */
   readonly endpoint: string | undefined;
-  /** For one call, whole; MODEL_TIMEOUT_MS by default. */
-  readonly timeoutMs?: number;
+  /** The longest silence of a stream, before its first event and in it; default MODEL_SILENCE_MS. */
+  readonly silenceMs?: number;
   /** Left out: the SDK's chain (environment, profile, container, instance). */
   readonly credentials?: NonNullable<BedrockRuntimeClientConfig["credentials"]>;
 }
 
 export function createBedrock(settings: BedrockSettings): Model {
-  const { model, timeoutMs = MODEL_TIMEOUT_MS, credentials } = settings;
+  const { model, silenceMs = MODEL_SILENCE_MS, credentials } = settings;
   const endpoint = settings.endpoint || undefined;
   const region = (endpoint === undefined ? regionOf(model) : null) ?? settings.region;
   const client = new BedrockRuntimeClient({
@@ -46,17 +46,16 @@ export function createBedrock(settings: BedrockSettings): Model {
     ask: async (request, signal, context): Promise<ModelAnswer> => {
       const prepared = await prepare(model, request, context);
       if ("error" in prepared) return { ok: false, failure: prepared };
-      const late = AbortSignal.timeout(timeoutMs);
       try {
         const plan = { ...firstPlan(prepared), ...known };
-        const answered = await call(client, prepared, plan, AbortSignal.any([signal, late]), context?.onDelta);
+        const answered = await call({ client, signal, silenceMs }, prepared, plan, context?.onDelta);
         const { stream, marks, outputSchema, summary } = answered.plan;
         known = { ...known, ...onlyFalse({ stream, marks, outputSchema, summary }, plan) };
         return answerOf(answered, prepared);
       } catch (thrown) {
         if (signal.aborted) return { ok: false, failure: failure("model.unavailable", "The call was stopped.", true) };
-        const lateWords = `Bedrock did not answer within ${timeoutMs} ms.`;
-        if (late.aborted) return { ok: false, failure: failure("model.unavailable", lateWords, true) };
+        if (thrown instanceof TooSilent)
+          return { ok: false, failure: failure("model.unavailable", thrown.message, true) };
         return { ok: false, failure: failureOf(thrown, { modelId: model, region, endpoint }) };
       }
     },

@@ -24,6 +24,7 @@ interface Pieces {
 export async function gather(
   events: AsyncIterable<ConverseStreamOutput>,
   show: (delta: Delta) => void,
+  alive: () => void,
 ): Promise<WireAnswer> {
   const blocks = new Map<number, Pieces>();
   const block = (index = 0): Pieces => {
@@ -38,6 +39,7 @@ export async function gather(
   let usage: TokenUsage | undefined;
   let by: string | undefined;
   for await (const event of events) {
+    alive();
     seen++;
     if (event.contentBlockStart?.start?.toolUse !== undefined) {
       const { toolUseId = "", name = "" } = event.contentBlockStart.start.toolUse;

@@ -63,11 +63,11 @@ interface Asking {
 /** Each asks with one adapter, as a worker does. */
 export async function wired(
   model: string = CLAUDE,
-  { timeoutMs, ...options }: WireBedrockOptions & { readonly timeoutMs?: number } = {},
+  { silenceMs, ...options }: WireBedrockOptions & { readonly silenceMs?: number } = {},
 ): Promise<Wired> {
   const server = await createWireBedrock(options);
   const settings = { model, region: "us-east-1", endpoint: server.url, credentials: CREDENTIALS };
-  const bedrock = createBedrock({ ...settings, ...(timeoutMs === undefined ? {} : { timeoutMs }) });
+  const bedrock = createBedrock({ ...settings, ...(silenceMs === undefined ? {} : { silenceMs }) });
   const ask: Wired["ask"] = (of = {}, { signal = NEVER, context } = {}) =>
     bedrock.ask({ ...REQUEST, ...of }, signal, context);
   const last = (): LedgerEntry => {

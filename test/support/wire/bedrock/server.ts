@@ -247,4 +247,4 @@ const playable = (fault: Fault | null, { stream }: Asked): Fault | null =>
   fault !== null && !stream && ["midStream", "streamError", "corrupt"].includes(fault.fault) ? null : fault;
 
 const isHttp = (fault: Fault): fault is HttpFault =>
-  ["hang", "reset", "html", "empty", "cut", "ends", "stalls"].includes(fault.fault);
+  ["hang", "reset", "html", "empty", "cut", "ends", "stalls", "slow"].includes(fault.fault);
