@@ -1,6 +1,7 @@
 // A database whose user dies, or whose replies are lost, right after its n-th write: the kill matrix's hand.
 import type { Pool } from "pg";
 import type { Database } from "../../shared/ports/database.ts";
+import { QUERIES } from "../../shared/sql/queries.ts";
 
 export interface Fate {
   /** Writes that have returned so far. */
@@ -31,12 +32,19 @@ const isWrite = (query: unknown): boolean => {
   return /\b(INSERT\s+INTO|UPDATE\s+\S+\s+(\S+\s+)?SET|DELETE\s+FROM)\b/i.test(withoutComments(text));
 };
 
+/** Nothing of the engine waits for a notification, but closing its queue does: that of a dead worker fails instead of never returning. */
+async function notified(pool: Pool, fate: Fate, args: unknown[]): Promise<unknown> {
+  if (fate.dead) throw new Error("The worker is dead.");
+  return await (pool.query as (...a: unknown[]) => Promise<unknown>)(...args);
+}
+
 export function mortal(database: Database, fate: Fate): Database {
   return { ...database, appends: mortalPool(database.appends, fate), pool: mortalPool(database.pool, fate) };
 }
 
 function mortalPool(pool: Pool, fate: Fate): Pool {
   const query = async (...args: unknown[]): Promise<unknown> => {
+    if (args[0] === QUERIES.notify) return await notified(pool, fate, args);
     if (fate.dead) return never();
     const sent = (pool.query as (...a: unknown[]) => Promise<unknown>)(...args);
     fate.underWay.add(sent);
