@@ -22,7 +22,27 @@ describe("removing a file that runs have", () => {
     createPostgresFiles(db.database).add({ name, mediaType: "text/plain", content: Buffer.from(name) });
   const createRun = (agent: string, runId: string, files: readonly string[]): [string, unknown[]] => [
     inSchema(QUERIES["create-run"], schemaOf(agent)),
-    [runId, "main", "{}", 1, "code", null, "digest", "{}", files, agent, 30_000, "task", null, null, null],
+    [
+      runId,
+      "main",
+      "{}",
+      1,
+      "code",
+      null,
+      "digest",
+      "{}",
+      files,
+      agent,
+      30_000,
+      "task",
+      null,
+      null,
+      null,
+      null,
+      [],
+      null,
+      null,
+    ],
   ];
   const remove = (id: string) => createPostgresFiles(db.database).remove(id);
 

@@ -23,6 +23,7 @@ export function runSuite(get: () => Bench): void {
         endedAt: null,
         budget: null,
         attributes: {},
+        forkedFrom: null,
       });
       const [created] = await b.store.streams.read(b.stream(runId), 0);
       expect(created).toMatchObject({ seq: 1, type: "RunCreated", payload: { process: "other", input: { a: [1] } } });
