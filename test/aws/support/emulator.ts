@@ -41,7 +41,7 @@ async function ready(url: string, child: ChildProcess, log: string): Promise<voi
     if (child.exitCode !== null || Date.now() > deadline) {
       child.kill();
       throw new Error(
-        `the AWS emulator did not start: ${log} says why. It needs Python ≥ 3.12, Go, cmake and a C++ compiler.`,
+        `the AWS emulator did not start: ${log} says why. It needs Python 3.13, Go, cmake and a C++ compiler.`,
       );
     }
     await sleep(500);
