@@ -7,7 +7,8 @@ import { connectToRead } from "../client/connect-to-read.ts";
 import { type Style, styleOf } from "../terminal/style.ts";
 import { oneLine, printable } from "../terminal/terminal.ts";
 import { ago } from "../terminal/units.ts";
-import { type Context, collect, EXIT, say, subcommand, writeJson } from "./context.ts";
+import { answered } from "./answered.ts";
+import { type Context, collect, say, subcommand } from "./context.ts";
 
 export function keysCommand(context: Context): Cmd {
   const keys = new Command("keys").description("make, list and revoke API keys");
@@ -34,37 +35,31 @@ const createCommand = (context: Context): Cmd =>
     .option("--expires <time>", "after how long it ends, as 90d or 12h", parseDuration)
     .action((name: string, options: CreateOptions) => context.run(options.json, () => create(context, name, options)));
 
-async function create({ terminal }: Context, name: string, options: CreateOptions): Promise<number> {
+function create({ terminal }: Context, name: string, options: CreateOptions): Promise<number> {
   const { scope: scopes, agent: agents = null, expires, json } = options;
-  const connection = await connectToRead(terminal);
-  try {
-    const expiresAt = expires === undefined ? null : new Date(Date.now() + expires).toISOString();
-    const made = await connection.api.ask<MadeKeyJson>("POST", "/keys", { name, scopes, agents, expiresAt });
-    if (json) writeJson(terminal, made);
-    else {
+  return answered(terminal, connectToRead, json, {
+    ask: (api) => {
+      const expiresAt = expires === undefined ? null : new Date(Date.now() + expires).toISOString();
+      return api.ask<MadeKeyJson>("POST", "/keys", { name, scopes, agents, expiresAt });
+    },
+    show: (made) => {
       terminal.out.write(`${made.key}\n`);
       say(terminal, `${row(made, styleOf(terminal.err))}\nKeep it now: it is shown this once.`);
-    }
-    return EXIT.done;
-  } finally {
-    await connection.close();
-  }
+    },
+  });
 }
 
 const listCommand = (context: Context): Cmd =>
   subcommand("list", "keys, newest first, without what is secret").action(({ json }: { json?: boolean }) =>
-    context.run(json, async () => {
+    context.run(json, () => {
       const { terminal } = context;
-      const connection = await connectToRead(terminal);
-      try {
-        const page = await connection.api.ask<{ keys: readonly KeyJson[] }>("GET", "/keys");
-        if (json) writeJson(terminal, page);
-        else if (page.keys.length === 0) say(terminal, "No keys but the one in the state folder.");
-        else for (const key of page.keys) terminal.out.write(`${row(key, styleOf(terminal.out))}\n`);
-        return EXIT.done;
-      } finally {
-        await connection.close();
-      }
+      return answered(terminal, connectToRead, json, {
+        ask: (api) => api.ask<{ keys: readonly KeyJson[] }>("GET", "/keys"),
+        show: ({ keys }) => {
+          if (keys.length === 0) say(terminal, "No keys but the one in the state folder.");
+          for (const key of keys) terminal.out.write(`${row(key, styleOf(terminal.out))}\n`);
+        },
+      });
     }),
   );
 
@@ -72,18 +67,12 @@ const revokeCommand = (context: Context): Cmd =>
   subcommand("revoke", "refuse a key from now on")
     .argument("<id>", "its id, as list gives it")
     .action((id: string, { json }: { json?: boolean }) =>
-      context.run(json, async () => {
-        const { terminal } = context;
-        const connection = await connectToRead(terminal);
-        try {
-          const key = await connection.api.ask<KeyJson>("DELETE", `/keys/${encodeURIComponent(id)}`);
-          if (json) writeJson(terminal, key);
-          else say(terminal, `${printable(oneLine(key.name))} is revoked.`);
-          return EXIT.done;
-        } finally {
-          await connection.close();
-        }
-      }),
+      context.run(json, () =>
+        answered(context.terminal, connectToRead, json, {
+          ask: (api) => api.ask<KeyJson>("DELETE", `/keys/${encodeURIComponent(id)}`),
+          show: (key) => say(context.terminal, `${printable(oneLine(key.name))} is revoked.`),
+        }),
+      ),
     );
 
 function row(key: KeyJson, style: Style): string {

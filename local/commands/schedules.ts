@@ -8,7 +8,8 @@ import { connectToRead } from "../client/connect-to-read.ts";
 import { UsageError } from "../client/usage-error.ts";
 import { type Style, styleOf } from "../terminal/style.ts";
 import { oneLine, printable } from "../terminal/terminal.ts";
-import { type Context, EXIT, parseCount, say, subcommand, writeJson } from "./context.ts";
+import { answered } from "./answered.ts";
+import { type Context, parseCount, say, subcommand } from "./context.ts";
 
 export function schedulesCommand(context: Context): Cmd {
   const schedules = new Command("schedules").description("start runs by a clock: add, list, pause, resume, remove");
@@ -43,10 +44,21 @@ const addCommand = (context: Context): Cmd =>
     .option("--input-json", "the input is JSON, not text")
     .action((agent: string, input: string, options: AddOptions) =>
       context.run(options.json, () =>
-        withServer(context, demandServer, options.json, async (api) => {
-          const { cron, zone, process, name = agent, catchUp } = options;
-          const body = { name, agent, process, cron, zone, catchUp, input: options.inputJson ? parsed(input) : input };
-          return await api.ask<ScheduleJson>("POST", "/schedules", body);
+        answered(context.terminal, demandServer, options.json, {
+          ask: async (api) => {
+            const { cron, zone, process, name = agent, catchUp } = options;
+            const body = {
+              name,
+              agent,
+              process,
+              cron,
+              zone,
+              catchUp,
+              input: options.inputJson ? parsed(input) : input,
+            };
+            return await api.ask<ScheduleJson>("POST", "/schedules", body);
+          },
+          show: (schedule) => write(context, schedule),
         }),
       ),
     );
@@ -61,19 +73,15 @@ function parsed(text: string): Json {
 
 const listCommand = (context: Context): Cmd =>
   subcommand("list", "all schedules, by name").action(({ json }: { json?: boolean }) =>
-    context.run(json, async () => {
-      const { terminal } = context;
-      const connection = await connectToRead(terminal);
-      try {
-        const page = await connection.api.ask<{ schedules: readonly ScheduleJson[] }>("GET", "/schedules");
-        if (json) writeJson(terminal, page);
-        else if (page.schedules.length === 0) say(terminal, "No schedules.");
-        else for (const s of page.schedules) terminal.out.write(`${row(s, styleOf(terminal.out))}\n`);
-        return EXIT.done;
-      } finally {
-        await connection.close();
-      }
-    }),
+    context.run(json, () =>
+      answered(context.terminal, connectToRead, json, {
+        ask: (api) => api.ask<{ schedules: readonly ScheduleJson[] }>("GET", "/schedules"),
+        show: ({ schedules }) => {
+          if (schedules.length === 0) say(context.terminal, "No schedules.");
+          for (const schedule of schedules) write(context, schedule);
+        },
+      }),
+    ),
   );
 
 const nextCommand = (context: Context): Cmd =>
@@ -81,18 +89,14 @@ const nextCommand = (context: Context): Cmd =>
     .argument("<id>", "its id, as list gives it")
     .option("--count <n>", "how many times", parseCount, 5)
     .action((id: string, { count, json }: { count: number; json?: boolean }) =>
-      context.run(json, async () => {
-        const { terminal } = context;
-        const connection = await connectToRead(terminal);
-        try {
-          const found = await connection.api.ask<ScheduleWithTimesJson>("GET", `${pathOf(id)}?next=${count}`);
-          if (json) writeJson(terminal, found);
-          else for (const at of found.next) terminal.out.write(`${at.slice(0, 16)}Z  ${localTime(at, found.zone)}\n`);
-          return EXIT.done;
-        } finally {
-          await connection.close();
-        }
-      }),
+      context.run(json, () =>
+        answered(context.terminal, connectToRead, json, {
+          ask: (api) => api.ask<ScheduleWithTimesJson>("GET", `${pathOf(id)}?next=${count}`),
+          show: ({ next, zone }) => {
+            for (const at of next) context.terminal.out.write(`${at.slice(0, 16)}Z  ${localTime(at, zone)}\n`);
+          },
+        }),
+      ),
     );
 
 const steering =
@@ -101,7 +105,12 @@ const steering =
     subcommand(name, description)
       .argument("<id>", "its id, as list gives it")
       .action((id: string, { json }: { json?: boolean }) =>
-        context.run(json, () => withServer(context, connectToRead, json, (api) => ask(api, id))),
+        context.run(json, () =>
+          answered(context.terminal, connectToRead, json, {
+            ask: (api) => ask(api, id),
+            show: (schedule) => write(context, schedule),
+          }),
+        ),
       );
 const pauseCommand = steering("pause", "stop a schedule from firing", (api, id) =>
   api.ask("POST", `${pathOf(id)}/pause`),
@@ -114,38 +123,21 @@ const removeCommand = (context: Context): Cmd =>
   subcommand("rm", "remove a schedule; its runs stay")
     .argument("<id>", "its id, as list gives it")
     .action((id: string, { json }: { json?: boolean }) =>
-      context.run(json, async () => {
-        const { terminal } = context;
-        const connection = await connectToRead(terminal);
-        try {
-          await connection.api.ask("DELETE", pathOf(id));
-          if (json) writeJson(terminal, { removed: id });
-          else say(terminal, `${id} has been removed.`);
-          return EXIT.done;
-        } finally {
-          await connection.close();
-        }
-      }),
+      context.run(json, () =>
+        answered(context.terminal, connectToRead, json, {
+          ask: async (api) => {
+            await api.ask("DELETE", pathOf(id));
+            return { removed: id };
+          },
+          show: () => say(context.terminal, `${id} has been removed.`),
+        }),
+      ),
     );
 
 const pathOf = (id: string): string => `/schedules/${encodeURIComponent(id)}`;
 
-async function withServer(
-  { terminal }: Context,
-  connect: typeof connectToRead,
-  json: boolean | undefined,
-  ask: (api: Api) => Promise<ScheduleJson>,
-): Promise<number> {
-  const connection = await connect(terminal);
-  try {
-    const schedule = await ask(connection.api);
-    if (json) writeJson(terminal, schedule);
-    else terminal.out.write(`${row(schedule, styleOf(terminal.out))}\n`);
-    return EXIT.done;
-  } finally {
-    await connection.close();
-  }
-}
+const write = ({ terminal }: Context, schedule: ScheduleJson): void =>
+  terminal.out.write(`${row(schedule, styleOf(terminal.out))}\n`);
 
 function row(s: ScheduleJson, style: Style): string {
   const what = s.process === "main" ? s.agent : `${s.agent} · ${s.process}`;
