@@ -3,6 +3,9 @@ declare const document: {
   readonly cookie: string;
   readonly documentElement: { readonly scrollWidth: number };
   querySelector(selector: string): { getAttribute(name: string): string | null } | null;
+  querySelectorAll(
+    selector: string,
+  ): ArrayLike<{ readonly textContent: string }> & Iterable<{ readonly textContent: string }>;
 };
 declare const location: { hash: string };
 declare const sessionStorage: { readonly length: number };
