@@ -19,7 +19,7 @@ export interface Repeated {
   readonly instead?: Instead;
 }
 
-/** The event to record; null: the last one in the log says the same, this worker only met it again. */
+/** The event to record; null: the open one in the log says the same, this worker only met it again. What was decided about is asked anew. */
 export function cutRequest(
   log: readonly Recorded<Logged>[],
   cut: { readonly fromSeq: number; readonly reason: string },
@@ -27,8 +27,8 @@ export function cutRequest(
   { calls, price, instead }: Repeated,
 ): CutRequested | null {
   const { fromSeq, reason } = cut;
-  const asked = log.findLast((e) => e.type === "CutRequested");
-  const same = asked?.fromSeq === fromSeq && asked.generation === generation;
+  const asked = log.findLast((e) => CUT_EVENTS.has(e.type));
+  const same = asked?.type === "CutRequested" && asked.fromSeq === fromSeq && asked.generation === generation;
   if (same && asked.instead?.digest === instead?.digest) return null;
   const more = instead === undefined ? {} : { instead };
   return { type: "CutRequested", fromSeq, reason, generation, calls: [...calls], price, ...more };
@@ -37,12 +37,11 @@ export function cutRequest(
 /** The request that is still open: not decided, and nothing was cut since. A decision that was made about an earlier one, by its key, is about another. */
 export function isCutAsked(log: readonly Recorded<Logged>[], decisionKey: string): boolean {
   const last = log.findLast((e) => CUT_EVENTS.has(e.type));
-  return last?.type === "CutRequested" && Number(decisionKey.slice(CUT_KEY.length)) >= last.seq;
+  return last?.type === "CutRequested" && decisionKey === cutKey(last.seq);
 }
 
-/** Of the fact that decides: it names how far the log reached that was decided about. */
-export const cutKey = (headSeq: number): string => `${CUT_KEY}${headSeq}`;
-const CUT_KEY = "cut:";
+/** Of the fact that decides: it names the question, the CutRequested's number. */
+export const cutKey = (askedSeq: number): string => `cut:${askedSeq}`;
 
 const CUT_EVENTS: ReadonlySet<string> = new Set(["CutRequested", "CutDecided", "StreamInvalidated"]);
 

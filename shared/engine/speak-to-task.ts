@@ -173,7 +173,7 @@ export async function sendSignal(deps: SpeakDeps, sent: SignalToRun): Promise<Sp
   return await tellOnce(deps, { agent, runId, streamId: "run" }, { kind: "signal", signal, value }, idempotencyKey);
 }
 
-/** For every stream of the run that waits for a decision about a cut. */
+/** For every stream of the run that waits for a decision about a cut. The question is the key: two who decide about one are told who was first. */
 export async function decideCut(
   deps: SpeakDeps,
   decision: { agent: string; runId: string; decision: "rerun" | "keep"; by: string },
@@ -182,32 +182,34 @@ export async function decideCut(
   const row = await deps.store.runs.get(agent, runId);
   if (row === null) return unknownRun(runId);
   if (row.endedAt !== null) return endedRun(runId, row.endedAt);
-  const streams = (await deps.store.runs.streams(agent, runId)).filter((s) => s.wait === "cut");
-  if (streams.length === 0) return refused("cut.not_waiting", "No cut of this run waits for a decision.");
-  const own = streams.find((s) => s.streamId === "run");
-  if (decision.decision === "keep" && own !== undefined && !(await canKeep(deps, { agent, runId }, own.headSeq)))
+  const waiting = (await deps.store.runs.streams(agent, runId)).filter((s) => s.wait === "cut");
+  const questions = await Promise.all(
+    waiting.map(async ({ streamId, headSeq }) => {
+      const stream = { agent, runId, streamId };
+      return { stream, asked: await askedLast(deps, stream, headSeq) };
+    }),
+  );
+  if (questions.length === 0) return refused("cut.not_waiting", "No cut of this run waits for a decision.");
+  const own = questions.find(({ stream }) => stream.streamId === "run");
+  if (decision.decision === "keep" && own !== undefined && (own.asked.instead?.standing ?? 0) === 0)
     return refused(
       "cut.nothing_to_keep",
       "No recorded task can answer for what the edited workflow asks: none is of a role that it asks. Revert the edit and resume, decide --rerun, or cancel the run.",
     );
-  const results = await Promise.all(
-    streams.map(({ streamId, headSeq }) =>
-      tell(deps, { agent, runId, streamId }, cutKey(headSeq), {
-        kind: "cutDecision",
-        decision: decision.decision,
-        by,
-      }),
-    ),
-  );
+  const fact: Fact = { kind: "cutDecision", decision: decision.decision, by };
+  const results = await Promise.all(questions.map(({ stream, asked }) => tell(deps, stream, cutKey(asked.seq), fact)));
   return results.find((r) => r.type === "refused") ?? { type: "told" };
 }
 
-/** Whether the run's open question has recorded tasks that could stand in for new ones. It stands near the end of the log. */
-async function canKeep(deps: SpeakDeps, run: { agent: string; runId: string }, headSeq: number): Promise<boolean> {
+/** The question that a stream waits with. It stands near the end of the log. */
+async function askedLast(
+  deps: SpeakDeps,
+  stream: StreamRef,
+  headSeq: number,
+): Promise<{ readonly seq: number; readonly instead?: Instead }> {
   for (const from of [Math.max(0, headSeq - 100), 0]) {
-    const log = await deps.store.streams.read({ ...run, streamId: "run" }, from);
-    const asked = log.findLast((e) => e.type === "CutRequested")?.payload as { instead?: Instead } | undefined;
-    if (asked !== undefined) return (asked.instead?.standing ?? 0) > 0;
+    const asked = (await deps.store.streams.read(stream, from)).findLast((e) => e.type === "CutRequested");
+    if (asked !== undefined) return { seq: asked.seq, ...(asked.payload as { instead?: Instead }) };
   }
-  return false;
+  throw new Error(`stream ${stream.streamId} of ${stream.runId} waits with a cut that it never asked about`);
 }

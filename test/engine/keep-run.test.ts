@@ -4,7 +4,7 @@ import { createScriptedModel } from "../../shared/adapters/model/script.ts";
 import type { Json } from "../../shared/core/json.ts";
 import type { WorkflowCtx } from "../../shared/core/workflow/context.ts";
 import { readRun } from "../../shared/engine/read-run.ts";
-import { decideCut } from "../../shared/engine/speak-to-task.ts";
+import { decideCut, sendSignal } from "../../shared/engine/speak-to-task.ts";
 import type { RunRow } from "../../shared/ports/store.ts";
 import { role, tool, workflow } from "../support/agents.ts";
 import { checkLog, dumpDatabase } from "../support/log-checker.ts";
@@ -85,6 +85,25 @@ const inWave =
     await ctx.sleep(HOUR_MS);
     return results.map((r) => r.output ?? null);
   };
+
+test("c18: one question has one decider, whatever is heard meanwhile", async () => {
+  const o = office();
+  await o.edit(inTurn("to Ann"));
+  expect(await o.edit(inTurn("to Bob"))).toBe("waitingCut");
+  const run = { agent: AGENT, runId: o.runId };
+  const { deps } = o.stack;
+  await sendSignal(deps, { ...run, signal: "weather", value: "rain" });
+  expect((await o.go())?.status).toBe("waitingCut"); // what was heard is on record, and the question still open
+  expect(await t.payloads(o.runId, "SignalReceived")).toHaveLength(1);
+  expect(await decideCut(deps, { ...run, decision: "keep", by: "ann" })).toEqual({ type: "told" });
+  await sendSignal(deps, { ...run, signal: "weather", value: "sun" });
+  const second = await decideCut(deps, { ...run, decision: "rerun", by: "bob" });
+  expect(second).toMatchObject({ type: "refused", error: { code: "decision.taken" } });
+  expect(JSON.stringify(second)).toContain("keep by ann");
+  await o.go();
+  expect(o.mailed).toEqual(["to Ann"]);
+  expect(await o.whole()).toEqual([]);
+});
 
 describe("--keep of a workflow's edit", () => {
   test("what was mailed answers for what is worded anew; nothing is asked or mailed again, and the code goes on", async () => {

@@ -741,12 +741,28 @@ export const BUGS: readonly Bug[] = [
     killedBy: { file: KEEP_RUN, test: "each of a sequence is a question of its own" },
   },
   {
+    name: "each decision about a cut is under a key of its own",
+    edits: [
+      {
+        file: "shared/engine/cut-request.ts",
+        find: "decisionKey === cutKey(last.seq)",
+        replace: "decisionKey.startsWith(cutKey(last.seq))",
+      },
+      {
+        file: "shared/engine/speak-to-task.ts",
+        find: "tell(deps, stream, cutKey(asked.seq), fact)",
+        replace: "tell(deps, stream, cutKey(asked.seq) + deps.uuid(), fact)",
+      },
+    ],
+    killedBy: { file: KEEP_RUN, test: "one question has one decider" },
+  },
+  {
     name: "a decision about an earlier question answers a later one",
     edits: [
       {
         file: "shared/engine/cut-request.ts",
-        find: "Number(decisionKey.slice(CUT_KEY.length)) >= last.seq",
-        replace: "decisionKey.startsWith(CUT_KEY)",
+        find: "decisionKey === cutKey(last.seq)",
+        replace: 'decisionKey.startsWith("cut:")',
       },
     ],
     killedBy: { file: KEEP_RUN, test: "a decision about an earlier one is none about it" },
