@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
 import { messageOf, TorenError } from "../shared/core/errors.ts";
 import { UsageError } from "./client/usage-error.ts";
+import { chaosCommand } from "./commands/chaos.ts";
 import { chatCommand } from "./commands/chat.ts";
 import { type Context, EXIT, say, statusOfError, writeJson } from "./commands/context.ts";
 import { deadLettersCommand } from "./commands/dead-letters.ts";
@@ -57,6 +58,7 @@ export function programFor(context: Context): Command {
     initCommand,
     runCommand,
     chatCommand,
+    chaosCommand,
     jobsCommand,
     filesCommand,
     schedulesCommand,

@@ -99,7 +99,7 @@ export function positive(option: string, text: string): number {
   throw new UsageError(`${option} must be a number above 0, and is "${text}".`);
 }
 
-async function inputOf(terminal: Terminal, input: string): Promise<string> {
+export async function inputOf(terminal: Terminal, input: string): Promise<string> {
   if (input === "-") return terminal.readInput();
   if (!input.startsWith("@")) return input;
   const decoded = await readFile(input.slice(1)).then(decodeUnicode, (e: unknown) => {

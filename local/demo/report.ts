@@ -4,10 +4,10 @@ import type { Style } from "../terminal/style.ts";
 import { cut, printable } from "../terminal/terminal.ts";
 import { accountLines, headline, reasonLines, treeLines, visible } from "../terminal/tree.ts";
 import { counted, shortId } from "../terminal/units.ts";
+import { wrap } from "../terminal/wrap.ts";
 import { booksLine } from "./books.ts";
 import type { CheckedQuote, QuoteCheck } from "./quotes.ts";
 import type { Story } from "./story.ts";
-import { wrap } from "./wrap.ts";
 
 export interface Ending extends Story {
   readonly question: string;

@@ -1,9 +1,8 @@
 // What the demo plays on: a state folder of its own, a copy of the agent that it may edit, the model's server, the database, the API. No worker yet.
 import { createHash } from "node:crypto";
-import { access, cp, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, readFile, rm, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { openEmbedded } from "../../shared/adapters/database/embedded.ts";
 import { problemText } from "../../shared/authoring/problem.ts";
 import { TorenError } from "../../shared/core/errors.ts";
 import { isAlive } from "../client/alive.ts";
@@ -11,11 +10,12 @@ import { type Api, createApi } from "../client/api.ts";
 import { chooseModel, type DemoModel, type ModelChoice, providersIn, startDemoModel } from "../client/models.ts";
 import { cacheFolderOf, type Laptop } from "../compose.ts";
 import { loadAgent } from "../load/load-agents.ts";
+import { clearDatabase, refuseIfInUse } from "../own-state.ts";
 import { startServer } from "../server.ts";
-import { prepareState, readServer, stateFolderOf } from "../state.ts";
+import { prepareState, stateFolderOf } from "../state.ts";
 import { troubleLog } from "../terminal/log.ts";
+import { startWorker, type Worker } from "../worker-process.ts";
 import { editPrompt } from "./edit.ts";
-import { startWorker, type Worker } from "./workers.ts";
 
 export interface StageOptions {
   /** `provider/name` for every role; undefined: the rule-based one. */
@@ -66,8 +66,8 @@ export async function openStage(options: StageOptions): Promise<Stage> {
   const stateFolder = join(stateFolderOf(env, workingFolder), "demo");
   const near = (path: string): string => shorter(relative(workingFolder, path), path);
   await prepareState(stateFolder);
-  await refuseIfInUse(stateFolder, near);
-  if (!options.keep && !env.DATABASE_URL) await clearDatabase(stateFolder, near);
+  await refuseIfInUse(stateFolder, near(stateFolder));
+  if (!options.keep && !env.DATABASE_URL) await clearDatabase(stateFolder, near(stateFolder));
   const agent = env.DATABASE_URL ? `${AGENT}_${hashOf(stateFolder)}` : AGENT;
   const agentsFolder = join(stateFolder, "agents");
   await copyAgent(agentsFolder, agent);
@@ -118,30 +118,6 @@ interface Place {
 
 const shorter = (a: string, b: string): string => (a !== "" && a.length < b.length ? a : b);
 const hashOf = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 6);
-
-async function refuseIfInUse(stateFolder: string, near: (path: string) => string): Promise<void> {
-  const other = await readServer(stateFolder);
-  if (other === null || !(await isAlive(other))) return;
-  throw inUse(near(stateFolder), `a server with pid ${other.pid} runs there`);
-}
-
-const inUse = (folder: string, why: string): TorenError =>
-  new TorenError("server.unreachable", `${folder} is in use: ${why}. End it, or use another TOREN_HOME.`);
-
-/** What an earlier demo left, its database among it. One whose server was left running is joined first: who leaves last ends it. */
-async function clearDatabase(stateFolder: string, near: (path: string) => string): Promise<void> {
-  const pidFile = join(stateFolder, "postgres", "postmaster.pid");
-  if (await exists(pidFile)) await (await openEmbedded(stateFolder)).close();
-  if (await exists(pidFile)) throw inUse(near(stateFolder), "others use its database");
-  await rm(join(stateFolder, "postgres"), { recursive: true, force: true });
-  await rm(join(stateFolder, "worker.log"), { force: true });
-}
-
-const exists = (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
-    () => false,
-  );
 
 /** In a database that others may use too it gets a name of its own: a new generation here must not be one for theirs. */
 async function copyAgent(agentsFolder: string, name: string): Promise<void> {

@@ -5,9 +5,11 @@ import { TorenError } from "../../shared/core/errors.ts";
 import { RUNS_PAGE_MAX } from "../../shared/core/limits.ts";
 import type { RunJson } from "../../shared/http/run-json.ts";
 import { type LocalFile, upload } from "../client/upload.ts";
+import type { Screen } from "../terminal/steps-screen.ts";
 import { oneLine } from "../terminal/terminal.ts";
 import type { WaveNames } from "../terminal/tree.ts";
 import { counted, duration, grouped, shortId } from "../terminal/units.ts";
+import type { Worker } from "../worker-process.ts";
 import { type Books, booksOf } from "./books.ts";
 import {
   askedIn,
@@ -20,10 +22,8 @@ import {
   type TaskLog,
   writerMoment,
 } from "./moments.ts";
-import type { Screen } from "./screen.ts";
 import { DEMO_LEASE_MS, DEMO_TASKS, type PromptEdit, type Stage } from "./stage.ts";
 import { DemoFailed, type Watch, watchRun } from "./watch.ts";
-import type { Worker } from "./workers.ts";
 
 export interface Kill {
   readonly pid: number;

@@ -4,11 +4,11 @@ import { TorenError } from "../../shared/core/errors.ts";
 import { readRun } from "../../shared/engine/read-run.ts";
 import { type RunJson, runJson } from "../../shared/http/run-json.ts";
 import { waveNames } from "../client/follow.ts";
+import type { Screen } from "../terminal/steps-screen.ts";
 import type { WaveNames } from "../terminal/tree.ts";
+import type { Worker } from "../worker-process.ts";
 import { type Reading, readTasks } from "./moments.ts";
-import type { Screen } from "./screen.ts";
 import type { Stage } from "./stage.ts";
-import type { Worker } from "./workers.ts";
 
 export interface Watch {
   /** The log as it is now. */

@@ -1,6 +1,6 @@
 // Workers as processes, killed as machines die: SIGKILL at random moments, and SIGSTOP past the lease. KILL_SEED repeats the moments, as far as a machine does.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import type { Worker } from "../../local/demo/workers.ts";
+import type { Worker } from "../../local/worker-process.ts";
 import { GUARDIAN_EVERY_MS } from "../../shared/core/limits.ts";
 import { createRandom } from "../sim/random.ts";
 import { type TestDatabase, testDatabase } from "../support/database.ts";

@@ -3,8 +3,8 @@ import { booksLine, booksOf } from "../../../local/demo/books.ts";
 import { editPrompt } from "../../../local/demo/edit.ts";
 import { checkQuotes } from "../../../local/demo/quotes.ts";
 import { type Ending, faults, reportJson, reportLines } from "../../../local/demo/report.ts";
-import { wrap } from "../../../local/demo/wrap.ts";
 import { styleOf } from "../../../local/terminal/style.ts";
+import { wrap } from "../../../local/terminal/wrap.ts";
 import type { RunJson } from "../../../shared/http/run-json.ts";
 
 const receipt = { modelCalls: 11, replayed: 2, repaid: 0, unanswered: 2, savedTokens: 900, savedUsd: 0.001 };

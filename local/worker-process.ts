@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { open } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { messageOf, TorenError } from "../../shared/core/errors.ts";
+import { messageOf, TorenError } from "../shared/core/errors.ts";
 
 export interface Worker {
   readonly pid: number;
@@ -17,15 +17,15 @@ export interface Worker {
 export interface WorkerSettings {
   readonly agentsFolder: string;
   readonly model: string | null;
-  /** That it works on at once. */
-  readonly tasks: number;
+  /** That it works on at once; undefined: as many as a worker does by default. */
+  readonly tasks?: number;
   /** All that it sees of the environment. */
   readonly env: NodeJS.ProcessEnv;
   /** What it says goes here. */
   readonly logFile: string;
 }
 
-const CLI = fileURLToPath(new URL("../cli.ts", import.meta.url));
+const CLI = fileURLToPath(new URL("./cli.ts", import.meta.url));
 const START_MS = 30_000;
 const END_MS = 5_000;
 
@@ -33,24 +33,13 @@ const END_MS = 5_000;
 export async function startWorker(settings: WorkerSettings): Promise<Worker> {
   const { agentsFolder, model, env, logFile } = settings;
   const chosen = model === null ? [] : ["--model", model];
+  const tasks = settings.tasks === undefined ? [] : ["--tasks", String(settings.tasks)];
   const log = await open(logFile, "a", 0o600);
   let child: ChildProcess;
   try {
-    child = spawn(
-      process.execPath,
-      [
-        CLI,
-        "worker",
-        "--json",
-        "--until-input-ends",
-        "--tasks",
-        String(settings.tasks),
-        "--agents",
-        agentsFolder,
-        ...chosen,
-      ],
-      { stdio: ["pipe", "pipe", log.fd], env, detached: true }, // a terminal's Ctrl-C is for us: we end it by its pid
-    );
+    const command = [CLI, "worker", "--json", "--until-input-ends", "--agents", agentsFolder, ...tasks, ...chosen];
+    // A terminal's Ctrl-C is for us: we end it by its pid.
+    child = spawn(process.execPath, command, { stdio: ["pipe", "pipe", log.fd], env, detached: true });
   } finally {
     await log.close();
   }
