@@ -1,6 +1,10 @@
 // Who may have how many connections to the database. Each function is a user of its own with a limit, so that a burst of one can't shut the others out;
 // all limits twice (a deploy runs two versions for a while) stay below what the server takes, less a few for people and for AWS.
-import { FUNCTION_APPEND_CONNECTIONS, FUNCTION_POOL_CONNECTIONS } from "../shared/core/limits.ts";
+import {
+  FUNCTION_APPEND_CONNECTIONS,
+  FUNCTION_POOL_CONNECTIONS,
+  GUARDIAN_POOL_CONNECTIONS,
+} from "../shared/core/limits.ts";
 import { StackProblem } from "./problem.ts";
 
 /** Database users, by what they are for. migrate is the master user: it has no limit, but is counted. */
@@ -41,8 +45,8 @@ const OF_ENVIRONMENT = FUNCTION_APPEND_CONNECTIONS + FUNCTION_POOL_CONNECTIONS;
 const OF_SOLO = 3;
 /** The least that an event source mapping can be limited to. */
 const MAPPING_MIN = 2;
-/** A lock and a few queries, twice: a pass of the pulse and one of the schedule meet now and then. */
-const GUARDIAN = 4;
+/** Twice what an environment opens: a pass of the pulse and one of the schedule meet now and then. */
+const GUARDIAN = 2 * GUARDIAN_POOL_CONNECTIONS;
 const DEAD_LETTER = 2;
 const MASTER = 3;
 

@@ -1,5 +1,6 @@
 // The deployed functions' database: RDS by IAM tokens, or a Postgres by its URL where there is no RDS (an emulator).
 import { readFile } from "node:fs/promises";
+import type { PoolSizes } from "../shared/adapters/database/pools.ts";
 import { casOfRegion, createTokens, openRds } from "../shared/adapters/database/rds.ts";
 import { openUrl } from "../shared/adapters/database/url.ts";
 import { readSecret } from "../shared/adapters/secrets/secrets-manager.ts";
@@ -8,13 +9,14 @@ import { FUNCTION_APPEND_CONNECTIONS, FUNCTION_POOL_CONNECTIONS } from "../share
 import type { Database } from "../shared/ports/database.ts";
 import { databasePlace, type Environment, masterPlace } from "./aws-environment.ts";
 
-const SIZES = { appends: FUNCTION_APPEND_CONNECTIONS, pool: FUNCTION_POOL_CONNECTIONS };
+/** Of a function that works on many things at once. */
+const SIZES: PoolSizes = { appends: FUNCTION_APPEND_CONNECTIONS, pool: FUNCTION_POOL_CONNECTIONS };
 
-export async function openDatabase(env: Environment): Promise<Database> {
+export async function openDatabase(env: Environment, sizes: PoolSizes = SIZES): Promise<Database> {
   const place = databasePlace(env);
-  if ("url" in place) return await openUrl(place.url, { ...SIZES, patienceMs: 0 });
+  if ("url" in place) return await openUrl(place.url, { ...sizes, patienceMs: 0 });
   const ca = await certificatesOf(place.region);
-  return openRds({ ...place, ...SIZES, ca, password: createTokens(place) });
+  return openRds({ ...place, ...sizes, ca, password: createTokens(place) });
 }
 
 /** For migrate: as the master user, who may make others. */

@@ -1,6 +1,7 @@
 // The composition on AWS: which adapter stands behind each port. Made once a process, at its first invocation. Twin: local/compose.ts.
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
+import type { PoolSizes } from "../shared/adapters/database/pools.ts";
 import { createS3Files } from "../shared/adapters/files/s3.ts";
 import { createPostgresFlow } from "../shared/adapters/flow/postgres.ts";
 import { createLiveOut } from "../shared/adapters/live/postgres.ts";
@@ -47,13 +48,13 @@ export interface Aws {
 }
 
 /** @throws TorenError `environment.incomplete`, `agent.not_registered`, `database.unavailable`, `secret.unavailable`. */
-export async function composeAws(env: Environment, log: Log): Promise<Aws> {
+export async function composeAws(env: Environment, log: Log, connections?: PoolSizes): Promise<Aws> {
   const leaseMs = required(env, "lease");
   const { arn } = required(env, "secrets");
   const secrets = createSecretsManagerSecrets({ arn });
   const longWorkers = longWorkersOf(env, log);
   const queue = hinting(queueOf(env), longWorkers, log);
-  const database = await openDatabase(env);
+  const database = await openDatabase(env, connections);
   const files = createS3Files({ database, ...required(env, "files") });
   const deployments = createDeployments(database);
   const agents = await serveAgents(BUNDLED_AGENTS, deployments, env);

@@ -1,6 +1,7 @@
 // What every deployed function's invocation begins and ends with, around its handler.
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { Context } from "aws-lambda";
+import type { PoolSizes } from "../shared/adapters/database/pools.ts";
 import { EVENT_LOOP_DELAY_MS } from "../shared/core/limits.ts";
 import { flushSpans, sdkProblem } from "../shared/engine/telemetry.ts";
 import type { Log } from "../shared/ports/log.ts";
@@ -19,6 +20,8 @@ export interface Deployed<E, A> {
   make(aws: Aws, log: Log): Handle<E, A>;
   /** It may take leases: then the pulse goes while it works. */
   readonly leases?: boolean;
+  /** To the database, at most. Default: those of a function that works on many things at once. */
+  readonly connections?: PoolSizes;
   /** When the composition fails, as it does while the database is away. Default: the invocation fails. */
   unready?(at: Unready<E>): Promise<A>;
 }
@@ -59,7 +62,7 @@ async function begin<E, A>(deployed: Deployed<E, A>, env: Environment, log: Log)
   guardRejections(log);
   const problem = sdkProblem();
   if (problem !== null) log.warn(problem);
-  const aws = await composeAws(env, log);
+  const aws = await composeAws(env, log, deployed.connections);
   if (deployed.leases === true) startWatchdog(aws.engine.leaseMs);
   return { aws, handle: deployed.make(aws, log) };
 }

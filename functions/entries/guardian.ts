@@ -2,6 +2,7 @@
 import { cronTimes } from "../../shared/adapters/cron/croner.ts";
 import { depthOf } from "../../shared/adapters/queue/sqs-depth.ts";
 import { createSchedules } from "../../shared/adapters/store/schedules.ts";
+import { GUARDIAN_POOL_CONNECTIONS } from "../../shared/core/limits.ts";
 import { required } from "../aws-environment.ts";
 import { createGuardianHandler } from "../guardian.ts";
 import { lambda } from "../lambda.ts";
@@ -9,6 +10,7 @@ import { createLongWork, createPulseHandler } from "../pulse.ts";
 
 export const handler = lambda({
   name: "guardian",
+  connections: { appends: 1, pool: GUARDIAN_POOL_CONNECTIONS },
   make: ({ engine, database, pulse, agents, sendBeat, longWorkers }, log) => {
     const longUrl = required(process.env, "queues").byName["tasks-long"];
     const waiting = async (): Promise<number> => (await depthOf(longUrl)).waiting;

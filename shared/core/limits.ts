@@ -415,6 +415,8 @@ export const POOL_CONNECTIONS = 8;
 export const FUNCTION_APPEND_CONNECTIONS = 2;
 /** As above: with those for appends, five connections an execution environment at most. */
 export const FUNCTION_POOL_CONNECTIONS = 3;
+/** Of the guardian's function: one holds the pass's lock, the other asks. Several of its environments meet now and then, and its user may have few. */
+export const GUARDIAN_POOL_CONNECTIONS = 2;
 /** The server ends a session that was idle for so long: of a function that froze with it. */
 export const IDLE_SESSION_TIMEOUT_MS = 60_000;
 /** Of a token for RDS; it is valid for 15 minutes, and only looked at when a connection is made. */

@@ -18,11 +18,14 @@ export function createPulse({ pool }: Pick<Database, "pool">): Pulse {
       const [row] = await ask<{ soon: boolean }>(QUERIES["find-soon-schedule"], [PULSE_HORIZON_MS, agents]);
       return row?.soon === true;
     },
+    // One after the other: whoever isn't alone shall take one connection, not as many as there are agents.
     oldestReadyMs: async (agents) => {
-      const waits = await Promise.all(
-        agents.map(async (agent) => await ask<{ ms: number | null }>(inSchema("find-oldest-ready", agent), [])),
-      );
-      return Math.max(0, ...waits.map(([row]) => Math.round(row?.ms ?? 0)));
+      let oldest = 0;
+      for (const agent of agents) {
+        const [row] = await ask<{ ms: number | null }>(inSchema("find-oldest-ready", agent), []);
+        oldest = Math.max(oldest, Math.round(row?.ms ?? 0));
+      }
+      return oldest;
     },
     rest: async (beat) => (await ask(QUERIES["rest-pulse"], [beat])).length > 0,
     // An answer that was lost with its connection started a beat that nobody sends: it is late after PULSE_LATE_MS.

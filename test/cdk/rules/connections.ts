@@ -1,7 +1,11 @@
 import { describe, expect, test } from "@jest/globals";
 import { DATABASE_USERS, maxConnectionsOf, planConnections } from "../../../cdk/connections.ts";
 import { DATABASE_CLASSES } from "../../../cdk/profile.ts";
-import { FUNCTION_APPEND_CONNECTIONS, FUNCTION_POOL_CONNECTIONS } from "../../../shared/core/limits.ts";
+import {
+  FUNCTION_APPEND_CONNECTIONS,
+  FUNCTION_POOL_CONNECTIONS,
+  GUARDIAN_POOL_CONNECTIONS,
+} from "../../../shared/core/limits.ts";
 import { INSTALLATIONS, installation, ofType, only, property } from "../support.ts";
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0);
@@ -21,6 +25,7 @@ describe.each([false, true])("connections, with workers on Fargate: %s", (onFarg
     const plan = planConnections(maxConnectionsOf(gib), onFargate);
     expect(plan.ticksAtOnce * OF_ENVIRONMENT).toBeLessThanOrEqual(plan.limits.tick);
     expect(plan.tasksAtOnce * OF_ENVIRONMENT + plan.soloAtOnce * 3).toBeLessThanOrEqual(plan.limits.task);
+    expect(2 * GUARDIAN_POOL_CONNECTIONS).toBeLessThanOrEqual(plan.limits.guardian);
     expect(plan.longTasksMax * OF_ENVIRONMENT).toBeLessThanOrEqual(plan.limits["long-task"]);
   });
 });
