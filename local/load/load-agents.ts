@@ -5,6 +5,7 @@ import { checkOptions } from "../../shared/adapters/model/models.ts";
 import { type AgentFile, parseAgentYaml } from "../../shared/authoring/agent-yaml.ts";
 import { defineAgent, type LoadedModule } from "../../shared/authoring/define-agent.ts";
 import type { LoadProblem } from "../../shared/authoring/problem.ts";
+import { MAX_TOKENS_DEFAULT } from "../../shared/core/limits.ts";
 import { schemaProblem } from "../../shared/core/task/output.ts";
 import { decodeUnicode } from "../../shared/core/text-files.ts";
 import type { AgentDefinition } from "../../shared/ports/agents.ts";
@@ -107,8 +108,9 @@ export async function loadAgent(agentFolder: string, options: LoadOptions): Prom
 
 /** What a provider would refuse of a role's `options` is told here, before any question is asked. */
 function optionsChecked(yaml: AgentFile, agent: string, env: LoadOptions["env"]): AgentFile {
-  const problems = (yaml.config?.roles ?? []).flatMap(({ name, model = "", options = {}, path }): LoadProblem[] => {
-    const problem = checkOptions(model, options, env);
+  const problems = (yaml.config?.roles ?? []).flatMap((role): LoadProblem[] => {
+    const { name, model = "", options = {}, maxTokens = MAX_TOKENS_DEFAULT, path } = role;
+    const problem = checkOptions(model, options, maxTokens, env);
     const line = yaml.lineOf([...path, "options"]);
     const message = `role "${name}": ${problem}`;
     return problem === null ? [] : [{ code: "agent.invalid", agent, file: yaml.file, line, message }];

@@ -275,10 +275,12 @@ export const FOLDS_IN_A_ROW_MAX = 3;
 export const WINDOW_FULL_AT_PERCENT = 95;
 /** Three exchanges: a model that loses its last steps repeats them. */
 export const RECENT_MESSAGES_KEPT = 6;
-/** Of a summary. */
+/** Of a summary: what a model is asked for. What it thinks before comes out of the role's own `maxTokens`, as in every answer. */
 export const SUMMARY_TOKENS_MAX = 2_048;
 /** Of the window, where that is less: a summary must be far smaller than what it replaces. */
 export const SUMMARY_WINDOW_PERCENT = 12;
+/** Of the window, where a conversation is read in parts: what a model may think before it writes; more would leave too little for a part. */
+export const SUMMARY_THOUGHT_PERCENT = 12;
 /** Below this a summary says nothing. */
 export const SUMMARY_TOKENS_MIN = 64;
 /** A provider that says "too long" knows better than the estimate: the window is taken for so much of what was sent. */

@@ -2,7 +2,7 @@
 import { costOf, usdOf } from "../core/cost.ts";
 import type { TaskEvent } from "../core/events.ts";
 import { BUDGET_WAIT_MS, MODEL_FAILURES_MAX, MODEL_TRIES, MODEL_WAIT_IN_PROCESS_MS } from "../core/limits.ts";
-import { type ModelResponse, totalTokens } from "../core/messages.ts";
+import { type ModelRequest, type ModelResponse, totalTokens } from "../core/messages.ts";
 import { normalise } from "../core/task/history.ts";
 import { isCapped, NOTHING, overBudget } from "../core/task/ledger.ts";
 import type { Ask } from "../core/task/loop.ts";
@@ -10,7 +10,7 @@ import { pressure } from "../core/task/pressure.ts";
 import { acceptedAs } from "../core/task/task-state.ts";
 import type { Gate } from "../ports/flow.ts";
 import type { LiveCall } from "../ports/live.ts";
-import type { AskContext, ModelFailure } from "../ports/model.ts";
+import type { AskContext, ModelFacts, ModelFailure } from "../ports/model.ts";
 import type { Purse } from "../ports/store.ts";
 import type { Worked } from "./deps.ts";
 import { coolModel, enterGates, leaveGates, modelGate } from "./gates.ts";
@@ -37,13 +37,19 @@ export async function askStep(work: TaskWork, ask: Ask): Promise<Worked | null> 
       return kept;
     }
     const shown = shownTo(work, ask);
-    const asked = await askModel(deps, ask.request, work.interrupt, contextOf(work, ask, reattach, shown), {
-      stepId: ask.stepId,
-      purpose: ask.purpose,
-      attempt: state.failures + 1,
-      rates: work.facts.price,
-      reattached: reattach !== null,
-    }).finally(() => shown?.end());
+    const asked = await askModel(
+      deps,
+      withinOutput(ask.request, work.facts),
+      work.interrupt,
+      contextOf(work, ask, reattach, shown),
+      {
+        stepId: ask.stepId,
+        purpose: ask.purpose,
+        attempt: state.failures + 1,
+        rates: work.facts.price,
+        reattached: reattach !== null,
+      },
+    ).finally(() => shown?.end());
     const used = asked.type === "answered" ? totalTokens(asked.response.usage) : 0;
     await leaveGates(deps, stream, gates, { [gate.key]: used });
     if (asked.type === "interrupted") return null;
@@ -78,6 +84,10 @@ function gateOf({ deployed, state }: TaskWork, { request, reserve }: Ask): Gate 
   const estimate = (): number => pressure(state.measured, state.history) + request.maxTokens;
   return modelGate(request.model, settings, counted ? (reserve?.tokens ?? estimate()) : 0);
 }
+
+/** A model refuses a limit above its own, which says nothing about the question: it is asked for what it can give, and the digest stays. */
+const withinOutput = (request: ModelRequest, { maxOutput }: ModelFacts): ModelRequest =>
+  maxOutput === null || request.maxTokens <= maxOutput ? request : { ...request, maxTokens: maxOutput };
 
 /** What a provider's adapter may need of the world while it asks. */
 const contextOf = (

@@ -125,6 +125,16 @@ describe("answers", () => {
       .reduce((n, u) => n + u.input + u.output, 0);
     expect(spent).toBeLessThanOrEqual(2500);
   });
+  test("a role that allows more than its model can give asks for what it can give", async () => {
+    const model = createScriptedModel(() => "Yes.");
+    const stack = t.stack([role("main", { maxTokens: 9_000 })], MAIN, { model });
+    const { facts } = stack.deps.models;
+    const models = { ...stack.deps.models, facts: (name: string) => ({ ...facts(name), maxOutput: 4_096 }) };
+    Object.assign(stack.deps, { models });
+    const runId = await stack.start(AGENT, "x");
+    await stack.drive({ agent: AGENT, runId });
+    expect(model.ledger.map(({ request }) => request.maxTokens)).toEqual([4_096]);
+  });
   test("a provider that stays away is tried a few times here, then the task parks: an outage holds no worker (c10)", async () => {
     const { runId, stack } = await ask({}, () => ({ status: 529, retryAfterMs: 9_000 }));
     expect(await t.payloads(runId, "LlmCallFailed")).toMatchObject([

@@ -431,6 +431,45 @@ export const BUGS: readonly Bug[] = [
     killedBy: { file: UNKNOWN_OUTCOME, test: "I6b: an edit doesn't do it again behind everybody's back" },
   },
   {
+    name: "a model that thinks before its summary is cut before its first word",
+    edits: [
+      {
+        file: "shared/core/task/compaction.ts",
+        find: "Math.max(answer, Math.min(maxTokens, left));",
+        replace: "Math.min(answer, maxTokens, left);",
+      },
+    ],
+    killedBy: { file: "test/core/task/compaction.test.ts", test: "is asked for with room to think" },
+  },
+  {
+    name: "a thinking budget goes out with an answer that may not be longer",
+    edits: [
+      {
+        file: "shared/adapters/model/anthropic/request.ts",
+        find: "thinking.budget_tokens >= maxTokens ||",
+        replace: "thinking.budget_tokens > maxTokens ||",
+      },
+    ],
+    killedBy: {
+      file: "test/adapters/model/anthropic-history.test.ts",
+      test: "is asked for, and left out where the answer may not be longer",
+    },
+  },
+  {
+    name: "a choice of tools goes out without tools",
+    edits: [
+      {
+        file: "shared/adapters/model/anthropic/request.ts",
+        find: "if (tools.length === 0) return {};",
+        replace: "if (tools.length === 0) return choice === undefined ? {} : { tool_choice: choice };",
+      },
+    ],
+    killedBy: {
+      file: "test/adapters/model/anthropic-history.test.ts",
+      test: "without any tools has no choice of them",
+    },
+  },
+  {
     name: "summaries that are too long are asked for again and again",
     edits: [
       {

@@ -29,10 +29,15 @@ export function modelRefusal(name: string, env: Environment): ErrorInfo | null {
 /**
  * Why a model would refuse a role's `options`, as a sentence; null: nothing is known against them. `env` decides where it matters how the provider is
  * reached; left out, options pass that fit one of the ways. A name that is no model's has options of no meaning: null, `modelRefusal` speaks of it.
+ * `maxTokens` is the role's.
  */
-export function checkOptions(name: string, options: Json, env?: Environment): string | null {
+export function checkOptions(name: string, options: Json, maxTokens: number, env?: Environment): string | null {
   const named = split(name);
-  return named.ok ? named.provider.checkOptions(named.model, options, env) : null;
+  if (!named.ok) return null;
+  const budget = named.provider.thinkingBudget(options);
+  if (budget !== null && budget >= maxTokens)
+    return `Options for ${name}: thinking may take ${budget} tokens, which must be less than the role's maxTokens of ${maxTokens}.`;
+  return named.provider.checkOptions(named.model, options, env);
 }
 
 export function createModels({ env, scripted = {} }: ModelsOptions): Models {

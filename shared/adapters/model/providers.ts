@@ -1,8 +1,8 @@
 // The providers by name: what each needs of the environment, and how its models are made. What is imported here costs little; the rest comes when asked for.
 import type { Json } from "../../core/json.ts";
 import type { Model } from "../../ports/model.ts";
-import { checkAnthropicOptions } from "./anthropic/options.ts";
-import { checkBedrockOptions } from "./bedrock/options.ts";
+import { anthropicThinkingBudget, checkAnthropicOptions } from "./anthropic/options.ts";
+import { bedrockThinkingBudget, checkBedrockOptions } from "./bedrock/options.ts";
 import { regionOf } from "./bedrock/traits.ts";
 import { checkOpenAiOptions } from "./openai/options.ts";
 
@@ -14,6 +14,8 @@ export interface Provider {
   load(model: string, env: Environment): Promise<Model>;
   /** Why `model` would refuse a role's `options`; null: nothing is known against them. */
   checkOptions(model: string, options: Json, env?: Environment): string | null;
+  /** Of these options, what the model may think, in tokens, where that has to be less than the answer's limit; null: nothing is set. */
+  thinkingBudget(options: Json): number | null;
 }
 
 const DEMO = "or use the demo model (`toren dev --model demo` where a server runs)";
@@ -31,6 +33,7 @@ const anthropic: Provider = {
     return createAnthropic({ model, apiKey: env.ANTHROPIC_API_KEY ?? "", baseURL: env.ANTHROPIC_BASE_URL });
   },
   checkOptions: checkAnthropicOptions,
+  thinkingBudget: anthropicThinkingBudget,
 };
 
 const openai: Provider = {
@@ -46,6 +49,7 @@ const openai: Provider = {
     });
   },
   checkOptions: checkOpenAiOptions,
+  thinkingBudget: () => null,
 };
 
 /** Credentials are looked for by the SDK when a model is first asked: its chain reaches beyond the environment. */
@@ -60,6 +64,7 @@ const bedrock: Provider = {
     return createBedrock({ model, region, endpoint: env.AWS_ENDPOINT_URL_BEDROCK_RUNTIME });
   },
   checkOptions: checkBedrockOptions,
+  thinkingBudget: bedrockThinkingBudget,
 };
 
 const bedrockRegion = (model: string, env: Environment): string | undefined =>

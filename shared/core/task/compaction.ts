@@ -17,13 +17,14 @@ import {
   PART_BYTES_MIN,
   RECENT_MESSAGES_KEPT,
   RECENT_RESULTS_KEPT,
+  SUMMARY_THOUGHT_PERCENT,
   SUMMARY_TOKENS_MAX,
   SUMMARY_TOKENS_MIN,
   SUMMARY_WINDOW_PERCENT,
   WINDOW_FULL_AT_PERCENT,
 } from "../limits.ts";
 import type { Message, ModelRequest, UserPart } from "../messages.ts";
-import { merged, requestOf } from "./header.ts";
+import { type Header, merged, requestOf } from "./header.ts";
 import { feedbackMessage, textOf } from "./history.ts";
 import { pressure, tokensOf, tokensOfHeader, tokensOfMessages } from "./pressure.ts";
 import type { TaskState } from "./task-state.ts";
@@ -157,10 +158,12 @@ function summaryOf(state: TaskState, folded: number, room: number, answer: numbe
   const { header, history, summaries } = state;
   const prefix = history.messages.slice(0, folded);
   const prompt = summaryRequest(answer);
-  if (tokensOfHeader(header) + tokensOfMessages(prefix) + tokensOf(prompt) + answer <= room) {
+  const left = room - tokensOfHeader(header) - tokensOfMessages(prefix) - tokensOf(prompt);
+  if (answer <= left) {
     // The request so far with one text more: the provider's cache serves it.
     const { outputSchema: _, ...request } = requestOf(header, history);
-    const asked = question({ ...request, messages: asLastText(prefix, prompt), maxTokens: answer });
+    const maxTokens = withThought(answer, header, left);
+    const asked = question({ ...request, messages: asLastText(prefix, prompt), maxTokens });
     const text = summaries.get(asked.digest);
     if (text === undefined) return asked;
     if (text.trim() !== "") return { type: "written", text };
@@ -168,17 +171,22 @@ function summaryOf(state: TaskState, folded: number, room: number, answer: numbe
   return summaryOfParts(state, prefix, room, answer);
 }
 
+/** A model thinks out of the same tokens: with the summary's own alone it would be cut before its first word. */
+const withThought = (answer: number, { maxTokens }: Header, left: number): number =>
+  Math.max(answer, Math.min(maxTokens, left));
+
 /** Without tools and their blocks: for what is too long to be read at once, and where a model called a tool in place of answering. */
 function summaryOfParts(state: TaskState, prefix: readonly Message[], room: number, answer: number): Written {
   const { header, summaries } = state;
-  const asked = tokensOf(header.system) + tokensOf(partSummaryRequest(1, 1, " ", "", answer)) + 2 * answer;
+  const maxTokens = withThought(answer, header, share(SUMMARY_THOUGHT_PERCENT, room));
+  const asked = tokensOf(header.system) + tokensOf(partSummaryRequest(1, 1, " ", "", answer)) + answer + maxTokens;
   const parts = split(transcript(prefix), (room - asked) * BYTES_PER_TOKEN);
   if (parts === null) return { type: "fail", error: tooFull(state, room, asked) };
   let summary = "";
   for (const [i, part] of parts.entries()) {
     const text = partSummaryRequest(i + 1, parts.length, summary, part, answer);
     const { model, system, options } = header;
-    const next = question({ model, system, tools: [], messages: [feedbackMessage(text)], maxTokens: answer, options });
+    const next = question({ model, system, tools: [], messages: [feedbackMessage(text)], maxTokens, options });
     const known = summaries.get(next.digest);
     if (known === undefined) return next;
     if (known.trim() === "") return { type: "fail", error: NO_SUMMARY };

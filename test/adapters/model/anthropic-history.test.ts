@@ -142,6 +142,46 @@ describe("thinking", () => {
   });
 });
 
+describe("a thinking budget", () => {
+  const options = { thinking: { type: "enabled", budget_tokens: 2_000 } };
+  const use: AssistantPart = { type: "toolUse", id: "t", name: "look", args: {} };
+  const budgets = (bodies: readonly { readonly body: Body }[]): unknown[] => bodies.map(({ body }) => body.thinking);
+
+  it("is asked for, and left out where the answer may not be longer than it: a summary", async () => {
+    const { wire, answer } = await asking({ model: "claude-sonnet-4-5" });
+    await answer({ options, maxTokens: 2_001 });
+    await answer({ options, maxTokens: 2_000 });
+    expect(budgets(wire.ledger)).toEqual([options.thinking, undefined]);
+  });
+
+  it("is left out while the model goes on from calls of another model, and comes back with the next turn", async () => {
+    const { wire, answer } = await asking({ model: "claude-sonnet-4-5" });
+    const foreign = opaque("openai", { kind: "text", text: "Mine." });
+    const called = [user("Hi."), assistant([foreign, use]), user(result("t"))];
+    await answer({ options, maxTokens: 8_000, messages: called });
+    await answer({
+      options,
+      maxTokens: 8_000,
+      messages: [...called, assistant([{ type: "text", text: "Done." }]), user("More.")],
+    });
+    expect(budgets(wire.ledger)).toEqual([undefined, options.thinking]);
+  });
+
+  it("stays while the model goes on from its own calls", async () => {
+    const { wire, answer } = await asking({
+      model: "claude-sonnet-4-5",
+      script: (_, n) => (n === 0 ? { content: [{ thinking: "Hm." }, { tool: "look", id: "t" }] } : "Done."),
+    });
+    const { content } = await answer({ options, maxTokens: 8_000 });
+    await answer({
+      options,
+      maxTokens: 8_000,
+      messages: [user("Hi."), answerMessage(content), user(result("t"))],
+    });
+    expect(budgets(wire.ledger)).toEqual([options.thinking, options.thinking]);
+  });
+});
+
 describe("a conversation", () => {
   it("has results first, whatever was said meanwhile", async () => {
     const { wire, answer } = await asking();
@@ -155,6 +195,20 @@ describe("a conversation", () => {
     const use: AssistantPart = { type: "toolUse", id: "t", name: "gone", args: { a: 1 } };
     await answer({ messages: [user("Hi."), assistant([use]), user(result("t"))], tools: [] });
     expect(wire.ledger[0]?.body).toMatchObject({ tools: [{ name: "gone" }], tool_choice: { type: "none" } });
+  });
+
+  it("without any tools has no choice of them: a summary of one that had", async () => {
+    const { wire, answer } = await asking({ model: "claude-sonnet-4-5" });
+    const options = { tool_choice: { type: "any" } };
+    await answer({ options });
+    await answer({ options, tools: [] });
+    expect(wire.ledger.map(({ body }) => body.tool_choice)).toEqual([{ type: "any" }, undefined]);
+  });
+
+  it("that another provider's model paused is gone on with, since newer models don't continue words", async () => {
+    const { wire, answer } = await asking();
+    await answer({ messages: [user("Hi."), assistant([{ type: "text", text: "I look " }])] });
+    expect(kinds(wire.ledger[0]?.body)).toEqual(["user: text", "assistant: text", "user: text"]);
   });
 
   it("in which a call was refused, and never run, goes on without it", async () => {

@@ -54,6 +54,18 @@ describe("options of a role on anthropic/", () => {
         { temperature: 0.1, thinking: { type: "enabled", budget_tokens: 2_048 } },
         "no temperature but 1",
       ],
+      [
+        "claude-opus-4-6",
+        { temperature: 0.1, thinking: { type: "adaptive" } },
+        "with thinking it takes no temperature but 1",
+      ],
+      ["claude-opus-4-6", { top_k: 5, thinking: { type: "adaptive" } }, "with thinking it takes no top_k"],
+      ["claude-opus-4-6", { top_p: 0.9, thinking: { type: "adaptive" } }, "no top_p below 0.95"],
+      [
+        "claude-haiku-5-5",
+        { tool_choice: { type: "any" }, thinking: { type: "adaptive" } },
+        'with thinking it takes no tool_choice of type "any"',
+      ],
       ["claude-sonnet-5-5", { tool_choice: { type: "tool", name: "look" } }, 'it refuses a tool_choice of type "tool"'],
       ["claude-sonnet-4-5", { output_config: { effort: "low" } }, "it knows no effort"],
       [
@@ -79,6 +91,11 @@ describe("options of a role on anthropic/", () => {
       [{ output_config: { format: {} } }, 'must not have "format"'],
       [{ thinking: { type: "enabled", budget_tokens: 100 } }, "thinking.budget_tokens"],
       [{ tools: [{ name: "look", input_schema: {} }] }, "tools[0].type"],
+      [{ stop_sequences: ["\n"] }, "stop_sequences[0]: must have a character that isn't blank"],
+      [
+        { tools: [{ type: "web_search_20250305", name: "web_search", cache_control: { type: "ephemeral" } }] },
+        "cache_control: is set here",
+      ],
       [[], "the options"],
       ["warm", "the options"],
     ] as const)

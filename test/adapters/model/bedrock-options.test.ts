@@ -56,6 +56,9 @@ describe("refused, with the place and the reason", () => {
     [OPUS_48, more({ top_k: 5 }), "takes no temperature, topP or top_k"],
     [OPUS_48, BUDGET, "takes no budget: say {type: adaptive}"],
     [CLAUDE, ADAPTIVE, "wants {type: enabled, budget_tokens: …}"],
+    ["us.anthropic.claude-opus-5-5", more({ thinking: { type: "disabled" } }), 'takes "adaptive", not "disabled"'],
+    [CLAUDE, { outputConfig: { effort: "low" } }, "this model knows no effort"],
+    [SONNET_46, { outputConfig: { effort: "xhigh" } }, "this model takes low, medium, high, max"],
     ["anthropic.claude-3-haiku-20240307-v1:0", BUDGET, "doesn't think"],
     [
       CLAUDE,

@@ -1,6 +1,6 @@
 // From `provider/name` to a model, or to what is wrong with the name or the settings.
 import { describe, expect, test } from "@jest/globals";
-import { createModels } from "../../../shared/adapters/model/models.ts";
+import { checkOptions, createModels } from "../../../shared/adapters/model/models.ts";
 import { createScriptedModel } from "../../../shared/adapters/model/script.ts";
 import { DEMO_MODEL } from "../../../shared/adapters/model/table.ts";
 import { chatServer, completion } from "./chat-server.ts";
@@ -87,4 +87,15 @@ describe("prices", () => {
     expect(models.facts(`openai/${DEMO_MODEL}`).price?.simulated).toBe(true);
     expect(models.facts("mock/anything").price?.simulated).toBe(true);
   });
+});
+
+test("a thinking budget must be less than what the whole answer may have, wherever Claude is served", () => {
+  const thinking = { type: "enabled", budget_tokens: 8_192 };
+  for (const [name, options] of [
+    ["anthropic/claude-sonnet-4-5", { thinking }],
+    ["bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0", { additionalModelRequestFields: { thinking } }],
+  ] as const) {
+    expect(checkOptions(name, options, 8_192)).toMatch(/8192 tokens, which must be less than the role's maxTokens/);
+    expect(checkOptions(name, options, 8_193)).toBeNull();
+  }
 });

@@ -6,7 +6,7 @@ import type { Message, ModelRequest, ModelResponse } from "../../../shared/core/
 import { shrink } from "../../../shared/core/task/compaction.ts";
 import { headerOf } from "../../../shared/core/task/header.ts";
 import { nextAction } from "../../../shared/core/task/loop.ts";
-import { pressure } from "../../../shared/core/task/pressure.ts";
+import { pressure, tokensOfMessages } from "../../../shared/core/task/pressure.ts";
 import { replay } from "../../../shared/core/task/replay.ts";
 import { requestDigest, type TaskState } from "../../../shared/core/task/task-state.ts";
 import {
@@ -134,6 +134,24 @@ describe("older history", () => {
     expect(said(messages.slice(0, 1))).toContain("summary of it");
     expect(fullness(writer.state)).toBeLessThan(0.78);
     expect(illegal(messages)).toEqual([]);
+  });
+
+  test("is asked for with room to think: what the role may say in an answer, as far as the window has it", () => {
+    for (const [maxTokens, least] of [
+      [900, 300],
+      [50, 240],
+    ] as const) {
+      const of: Task = { ...tight, role: { ...tight.role, maxTokens } };
+      const asked: ModelRequest[] = [];
+      run(of, 400, 120, ((request: ModelRequest) => asked.push(request) && saying("so far so good")) as never);
+      expect(asked.length).toBeGreaterThan(0);
+      for (const request of asked) {
+        expect(request.maxTokens).toBeGreaterThanOrEqual(least); // of the window's 2,000, a summary has 240
+        expect(request.maxTokens).toBeLessThanOrEqual(Math.max(maxTokens, 240));
+        expect(said(request.messages.slice(-1))).toContain("at most 240 tokens");
+        expect(tokensOfMessages(request.messages) + request.maxTokens).toBeLessThanOrEqual(WINDOW);
+      }
+    }
   });
 
   test("goes on for ever: the window is never passed", () => {

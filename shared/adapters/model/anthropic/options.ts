@@ -23,6 +23,7 @@ const toolChoice = z.discriminatedUnion("type", [
 const serverTool = z.looseObject({
   type: z.string().regex(/_\d{8}$/, "must be a tool of Anthropic's, such as web_search_20250305"),
   name: z.string().min(1),
+  cache_control: z.never("is set here: four marks are the most that a request may have").optional(),
 });
 
 export const anthropicOptions = z.strictObject({
@@ -31,7 +32,7 @@ export const anthropicOptions = z.strictObject({
   temperature: z.number().min(0).max(1).optional(),
   top_p: z.number().min(0).max(1).optional(),
   top_k: z.int().nonnegative().optional(),
-  stop_sequences: z.array(z.string().min(1)).optional(),
+  stop_sequences: z.array(z.string().regex(/\S/, "must have a character that isn't blank")).optional(),
   tool_choice: toolChoice.optional(),
   tools: z.array(serverTool).optional(),
   metadata: z.strictObject({ user_id: z.string().min(1) }).optional(),
@@ -49,12 +50,23 @@ export function checkAnthropicOptions(model: string, options: Json): string | nu
   return problem === null ? null : `Options for anthropic/${model}: ${problem}.`;
 }
 
-const samplingProblem = ({ temperature, top_p, thinking: given }: AnthropicOptions): string | null => {
+/** What the role lets the model think at most, in tokens; null: no budget is set. Anthropic wants it to be less than the whole answer's limit. */
+export function anthropicThinkingBudget(options: Json): number | null {
+  const parsed = anthropicOptions.safeParse(options);
+  const given = parsed.success ? parsed.data.thinking : undefined;
+  return given?.type === "enabled" ? given.budget_tokens : null;
+}
+
+function samplingProblem({ temperature, top_p, top_k, tool_choice, thinking: given }: AnthropicOptions): string | null {
   if (temperature !== undefined && top_p !== undefined) return "it takes temperature or top_p, not both";
-  if (temperature !== undefined && temperature !== 1 && given?.type === "enabled")
-    return "with thinking it takes no temperature but 1";
+  if (given?.type !== "enabled" && given?.type !== "adaptive") return null;
+  if (temperature !== undefined && temperature !== 1) return "with thinking it takes no temperature but 1";
+  if (top_k !== undefined) return "with thinking it takes no top_k";
+  if (top_p !== undefined && top_p < 0.95) return "with thinking it takes no top_p below 0.95";
+  if (tool_choice?.type === "any" || tool_choice?.type === "tool")
+    return `with thinking it takes no tool_choice of type "${tool_choice.type}"`;
   return null;
-};
+}
 
 function familyProblem(family: Family, options: AnthropicOptions): string | null {
   const { thinking: given, output_config: config, tool_choice: choice } = options;

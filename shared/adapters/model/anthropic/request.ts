@@ -7,7 +7,7 @@ import type { AnthropicOptions } from "./options.ts";
 import { linked } from "./origin.ts";
 import { heldSchema } from "./output-schema.ts";
 import { wireTools } from "./tools.ts";
-import { type Turn, turnsOf } from "./turns.ts";
+import { isThinkingBlock, type Turn, turnsOf } from "./turns.ts";
 
 export type Body = Anthropic.MessageCreateParamsStreaming;
 
@@ -34,9 +34,9 @@ export function draftOf(
   leftOut: LeftOut = NOTHING_LEFT_OUT,
 ): Draft {
   const family = familyOf(model);
-  const { tools: serverTools = [], output_config, ...options } = (request.options ?? {}) as AnthropicOptions;
+  const { tools: serverTools = [], output_config, tool_choice, ...said } = (request.options ?? {}) as AnthropicOptions;
   const start = linked("", [request.system, request.tools, serverTools] as const);
-  const bound = family?.bound ?? options.thinking?.type !== "enabled"; // of a model that nobody knows yet
+  const bound = family?.bound ?? said.thinking?.type !== "enabled"; // of a model that nobody knows yet
   const written = turnsOf(messages, {
     model,
     bound,
@@ -44,6 +44,7 @@ export function draftOf(
     refused: leftOut.files,
     start,
   });
+  const options = withThinkingThatFits(said, request.maxTokens, written.turns);
   const { tools: own, gone } = wireTools(request.tools, written.turns);
   const tools = [...own, ...(serverTools as unknown as Anthropic.ToolUnion[])];
   const format = leftOut.schema ? null : formatOf(family, request);
@@ -53,11 +54,10 @@ export function draftOf(
     max_tokens: request.maxTokens,
     messages: written.turns,
     ...(request.system.trim() === "" ? {} : { system: [{ type: "text" as const, text: request.system }] }),
-    ...(tools.length === 0 ? {} : { tools }),
-    ...summaryOfThinking(family, options),
+    ...toolsOf(tools, gone ? { type: "none" } : tool_choice),
+    ...summaryOfThinking(family, { ...said, tool_choice }),
     ...(options as object),
     ...(Object.keys(config).length === 0 ? {} : { output_config: config }),
-    ...(gone ? { tool_choice: { type: "none" as const } } : {}),
     stream: true as const,
   };
   return { body: marked(body as Body), prefix: written.prefix, files: written.files };
@@ -66,6 +66,28 @@ export function draftOf(
 function formatOf(family: Family | null, { outputSchema }: ModelRequest): Anthropic.JSONOutputFormat | null {
   const schema = family?.schema && outputSchema !== undefined ? heldSchema(outputSchema) : null;
   return schema === null ? null : { type: "json_schema", schema };
+}
+
+/** A choice of tools is refused where there are none. */
+function toolsOf(tools: readonly Anthropic.ToolUnion[], choice: AnthropicOptions["tool_choice"]): object {
+  if (tools.length === 0) return {};
+  return choice === undefined ? { tools } : { tools, tool_choice: choice };
+}
+
+/**
+ * A thinking budget is refused where the answer may not be longer than it (a summary), and where the model goes on from calls that no thinking stands before:
+ * those of another model, before a switch in the middle of a turn. Such a question is asked without thinking.
+ */
+function withThinkingThatFits<O extends Pick<AnthropicOptions, "thinking">>(
+  options: O,
+  maxTokens: number,
+  turns: readonly Turn[],
+): Omit<O, "thinking"> & Pick<AnthropicOptions, "thinking"> {
+  const { thinking, ...rest } = options;
+  if (thinking?.type !== "enabled") return options;
+  const last = turns.findLast(({ role }) => role === "assistant")?.content ?? [];
+  const called = turns.at(-1)?.content.some(({ type }) => type === "tool_result") === true;
+  return thinking.budget_tokens >= maxTokens || (called && !isThinkingBlock(last[0])) ? rest : options;
 }
 
 /** It thinks anyway, and is paid for it: this only shows what. */

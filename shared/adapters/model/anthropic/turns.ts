@@ -101,6 +101,7 @@ function createWriter(options: TurnsOptions) {
     },
     end: (): Turns => {
       const ended = withLegalEnds(turns);
+      if (endsWithOwnWords(ended)) ended.push({ role: "user", content: [{ type: "text", text: GO_ON }] });
       return { turns: ended, prefix, files: placesOf(ended, shown) };
     },
   };
@@ -197,6 +198,14 @@ function serverTools(messages: readonly ReadyMessage[]): (id: string, message: n
   return (id, message) => uses.has(id) && (results.has(id) || goesOn(message));
 }
 
+/** The user's turn after a model's last one: newer models don't continue words, only what their own tools were about. */
+const GO_ON = "Go on.";
+
+function endsWithOwnWords(turns: readonly Turn[]): boolean {
+  const last = turns.at(-1);
+  return last?.role === "assistant" && last.content.every((block) => serverToolId(block as unknown as Json) === null);
+}
+
 /** No turn of the assistant ends with thinking, nor the conversation with blanks; what is empty then is left out, and its neighbours are one. */
 function withLegalEnds(turns: readonly Turn[]): Turn[] {
   const ended: Turn[] = [];
@@ -214,7 +223,7 @@ function withLegalEnds(turns: readonly Turn[]): Turn[] {
   return ended;
 }
 
-const isThinkingBlock = (block: Block | undefined): boolean =>
+export const isThinkingBlock = (block: Block | undefined): boolean =>
   block?.type === "thinking" || block?.type === "redacted_thinking";
 
 function placesOf(turns: readonly Turn[], shown: ReadonlyMap<object, ShownFile>): ReadonlyMap<string, ShownFile> {

@@ -2,8 +2,9 @@
 // where no model is asked. What the models behind Bedrock are known to refuse is refused here, with the reason; what isn't known passes.
 import * as z from "zod";
 import { describeIssues, issueWords } from "../../../core/issue-words.ts";
-import type { Json, JsonObject } from "../../../core/json.ts";
-import { traitsOf } from "./traits.ts";
+import { isObject, type Json, type JsonObject } from "../../../core/json.ts";
+import { familyOf } from "../anthropic/families.ts";
+import { baseId, traitsOf } from "./traits.ts";
 
 const object = z.custom<JsonObject>(
   (value) => typeof value === "object" && value !== null && !Array.isArray(value),
@@ -63,7 +64,7 @@ export function checkBedrockOptions(model: string, options: Json): string | null
 
 function familyProblem(model: string, options: BedrockOptions): string | null {
   const traits = traitsOf(model);
-  if (traits.family === "claude") return claudeProblem(traits.version, options);
+  if (traits.family === "claude") return claudeProblem(model, traits.version, options);
   if (traits.family === "nova") return novaProblem(traits.version, options);
   return null;
 }
@@ -79,7 +80,13 @@ const thinking = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("between_tools") }),
 ]);
 
-function claudeProblem(version: number, options: BedrockOptions): string | null {
+function claudeProblem(model: string, version: number, options: BedrockOptions): string | null {
+  const known = familyOf(baseId(model).replace(/^anthropic\./, "")); // the same models, wherever they are served
+  const effort = options.outputConfig?.effort;
+  if (known !== null && effort !== undefined && !known.efforts.includes(effort))
+    return known.efforts.length === 0
+      ? "outputConfig.effort: this model knows no effort"
+      : `outputConfig.effort: this model takes ${known.efforts.join(", ")}`;
   const { inferenceConfig: { temperature, topP } = {}, additionalModelRequestFields: more = {} } = options;
   const sampling = [temperature, topP, more.top_k].filter((value) => value !== undefined).length;
   if (version >= 407 && sampling > 0) return "inferenceConfig: this model takes no temperature, topP or top_k";
@@ -101,9 +108,20 @@ function claudeProblem(version: number, options: BedrockOptions): string | null 
   if (version === 0) return null;
   if (type === "enabled" && version < 307) return `${where}: this model doesn't think`;
   if (type === "adaptive" && version < 406) return `${where}: this model wants {type: enabled, budget_tokens: …}`;
+  if (known !== null && !known.thinking.includes(type))
+    return `${where}: this model takes ${known.thinking.map((one) => `"${one}"`).join(", ")}, not "${type}"`;
   if (type !== "disabled" && ((temperature ?? 1) !== 1 || more.top_k !== undefined))
     return `${where}: a model that thinks takes no temperature and no top_k`;
   return null;
+}
+
+/** What the role lets Claude think at most, in tokens; null: no budget is set. It must be less than the whole answer's limit. */
+export function bedrockThinkingBudget(options: Json): number | null {
+  const fields = isObject(options) ? options.additionalModelRequestFields : undefined;
+  const given = isObject(fields) ? fields.thinking : undefined;
+  return isObject(given) && given.type === "enabled" && typeof given.budget_tokens === "number"
+    ? given.budget_tokens
+    : null;
 }
 
 const reasoningConfig = z.discriminatedUnion("type", [

@@ -8,7 +8,7 @@ import { canonical, type Json, type JsonObject } from "../../../core/json.ts";
 import type { ModelRequest } from "../../../core/messages.ts";
 import type { ReadyMessage, ShownFile } from "../media.ts";
 import { markMessages, markSystem, markTools } from "./marks.ts";
-import { type BedrockOptions, thinksHard } from "./options.ts";
+import { type BedrockOptions, bedrockThinkingBudget, thinksHard } from "./options.ts";
 import { fitsStructuredOutput } from "./output-schema.ts";
 import { bind } from "./reasoning.ts";
 import { wireTools } from "./tools.ts";
@@ -84,23 +84,23 @@ function extras(options: BedrockOptions, fields: JsonObject): Partial<Input> {
 
 const SUMMARY = { type: "adaptive", display: "summarized" };
 
-function thinkingFields({ options }: Question, plan: Plan, messages: readonly WireMessage[]): JsonObject {
+function thinkingFields({ options, request }: Question, plan: Plan, messages: readonly WireMessage[]): JsonObject {
   const fields = options.additionalModelRequestFields ?? {};
   if (plan.summary) return { ...fields, thinking: SUMMARY };
-  return thinkingThatFits(fields, messages);
+  const budget = bedrockThinkingBudget(options as Json);
+  if (budget === null || (budget < request.maxTokens && mayThink(messages))) return fields;
+  const { thinking: _, ...rest } = fields;
+  return rest;
 }
 
 /**
- * Claude with a thinking budget refuses to go on from calls that no thinking stands before. Such are those of another model, before a switch in the
- * middle of a turn: that turn is finished without thinking.
+ * Claude with a thinking budget refuses an answer that may not be longer than it (a summary), and to go on from calls that no thinking stands before. Such are
+ * those of another model, before a switch in the middle of a turn: that turn is finished without thinking.
  */
-function thinkingThatFits(fields: JsonObject, messages: readonly WireMessage[]): JsonObject {
-  if ((fields.thinking as JsonObject | undefined)?.type !== "enabled") return fields;
+function mayThink(messages: readonly WireMessage[]): boolean {
   const last = messages.findLast(({ role }) => role === "assistant")?.content ?? [];
   const calls = last.some((block) => block.toolUse !== undefined);
-  if (!calls || last[0]?.reasoningContent !== undefined) return fields;
-  const { thinking: _, ...rest } = fields;
-  return rest;
+  return !calls || last[0]?.reasoningContent !== undefined;
 }
 
 function outputConfig({ outputConfig: given }: BedrockOptions, schema: Json | undefined): Partial<Input> {

@@ -151,28 +151,31 @@ function ofAnyServer(_: string, options: Json): string | null {
 interface Sampling {
   readonly temperature?: number | undefined;
   readonly top_p?: number | undefined;
+  readonly frequency_penalty?: number | undefined;
+  readonly presence_penalty?: number | undefined;
+  readonly logit_bias?: object | undefined;
+  readonly stop?: string | readonly string[] | undefined;
 }
+const SAMPLING = ["temperature", "top_p", "frequency_penalty", "presence_penalty", "logit_bias"] as const;
 
-function familyProblem(
-  family: Family | null,
-  { temperature, top_p }: Sampling,
-  effortSaid: string | undefined,
-): string | null {
+function familyProblem(family: Family | null, said: Sampling, effortSaid: string | undefined): string | null {
   if (family === null) return null;
   const { efforts, sampling } = family;
   if (effortSaid !== undefined && efforts !== null && !efforts.includes(effortSaid))
     return efforts.length === 0
       ? "this model doesn't reason: leave out its effort"
       : `this model's effort is one of ${efforts.join(", ")}`;
-  if (temperature === undefined && top_p === undefined) return null;
+  if (sampling === "never" && said.stop !== undefined) return "this model reasons, and takes no stop";
+  const found = SAMPLING.find((name) => said[name] !== undefined);
+  if (found === undefined) return null;
   const reasons =
     sampling === "never" ||
     (sampling === "withoutReasoning" && effortSaid !== undefined && effortSaid !== "none") ||
     (sampling === "withEffortNone" && effortSaid !== "none");
   if (!reasons) return null;
   return sampling === "never"
-    ? "this model reasons, and takes neither temperature nor top_p"
-    : "this model takes temperature and top_p only with an effort of none";
+    ? `this model reasons, and doesn't take ${found}`
+    : `this model takes ${found} only with an effort of none`;
 }
 
 export const objectOf = (value: Json | undefined): JsonObject =>

@@ -68,6 +68,16 @@ const thinkingEnds: Rule = ({ messages }) =>
       : null,
   );
 
+/** Of a model that thinks on a budget, while it goes on from calls. */
+const thinkingStarts: Rule = ({ messages, thinking }) => {
+  const i = messages.findLastIndex(({ role }) => role === "assistant");
+  const first = messages[i]?.content[0]?.type ?? "thinking";
+  const called = messages.at(-1)?.content.some(({ type }) => type === "tool_result") === true;
+  return thinking?.type !== "enabled" || !called || first.endsWith("thinking")
+    ? null
+    : `messages.${i}.content.0.type: Expected \`thinking\` or \`redacted_thinking\`, but found \`${first}\`. When \`thinking\` is enabled, a final \`assistant\` message must start with a thinking block.`;
+};
+
 const idsOf = (message: WireMessage | undefined): string[] =>
   (message?.content ?? []).flatMap((block) => (block.type === "tool_use" ? [block.id] : []));
 
@@ -199,6 +209,13 @@ const settings: Rule = (body) => {
     return `tool_choice.type "${choice.type}" is not supported for this model.`;
   if (thinking?.type === "enabled" && thinking.budget_tokens >= body.max_tokens)
     return "`max_tokens` must be greater than `thinking.budget_tokens`.";
+  const thinks = thinking?.type === "enabled" || thinking?.type === "adaptive";
+  if (thinks && (choice?.type === "any" || choice?.type === "tool"))
+    return "Thinking may not be enabled when tool_choice forces tool use.";
+  if (thinks && ((body.temperature ?? 1) !== 1 || body.top_k !== undefined || (body.top_p ?? 1) < 0.95))
+    return "`temperature` may only be set to 1 when thinking is enabled or in adaptive mode.";
+  if (body.stop_sequences?.some((text) => text.trim() === ""))
+    return "stop_sequences: each stop sequence must contain non-whitespace";
   if (body.max_tokens > 128_000)
     return `max_tokens: ${body.max_tokens} > 128000, which is the maximum allowed number of output tokens for ${model}`;
   return config?.effort !== undefined && traits.version < 4.5
@@ -241,6 +258,7 @@ const RULES: readonly Rule[] = [
   turns,
   ends,
   thinkingEnds,
+  thinkingStarts,
   pairs,
   errors,
   serverTools,

@@ -203,7 +203,8 @@ const settings: Rule = (
 };
 
 /** Which ways of thinking a model of a version takes. */
-const thinking: Rule = ({ modelId, body: { additionalModelRequestFields: more = {} } }, family) => {
+const thinking: Rule = ({ modelId, body }, family) => {
+  const { additionalModelRequestFields: more = {}, inferenceConfig } = body;
   const given = more.thinking as { readonly type?: string; readonly budget_tokens?: number } | undefined;
   if (given === undefined) return null;
   if (family !== "claude") return "Malformed input request: #: extraneous key [thinking] is not permitted";
@@ -213,6 +214,8 @@ const thinking: Rule = ({ modelId, body: { additionalModelRequestFields: more = 
   if (given.type === "adaptive" && version < 4.6) return "adaptive thinking is not supported on this model";
   if (given.type === "enabled" && !((given.budget_tokens ?? 0) >= 1_024))
     return "thinking.enabled.budget_tokens: too small";
+  if (given.type === "enabled" && (given.budget_tokens ?? 0) >= (inferenceConfig?.maxTokens ?? 0))
+    return "`max_tokens` must be greater than `thinking.budget_tokens`.";
   return null;
 };
 

@@ -20,16 +20,17 @@ export function traitsOf(model: string): Traits {
 }
 
 /** What no model that reasons takes beside it. */
-export function settingsProblem(
-  model: string,
-  { temperature, top_p }: { readonly temperature?: number | undefined; readonly top_p?: number | undefined },
-  effort: string | undefined,
-): string | null {
+export function settingsProblem(model: string, body: object, effort: string | undefined): string | null {
   const { reasons, calmSampling } = traitsOf(model);
   if (!reasons && effort !== undefined)
     return "Unsupported parameter: 'reasoning.effort' is not supported with this model.";
   const off = calmSampling && effort === "none";
-  if (reasons && !off && (temperature ?? top_p) !== undefined)
-    return "Unsupported parameter: 'temperature' is not supported with this model.";
-  return null;
+  const found = ["temperature", "top_p", "presence_penalty", "frequency_penalty", "logit_bias"].find(
+    (name) => name in body,
+  );
+  if (reasons && !off && found !== undefined)
+    return `Unsupported parameter: '${found}' is not supported with this model.`;
+  return reasons && !calmSampling && "stop" in body
+    ? "Unsupported parameter: 'stop' is not supported with this model."
+    : null;
 }
