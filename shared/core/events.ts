@@ -9,6 +9,7 @@ const error = z.strictObject({
   code: z.enum(Object.keys(ERRORS) as [ErrorCode, ...ErrorCode[]]),
   message: z.string().min(1),
 });
+const cost = z.strictObject({ usd: z.number().nonnegative(), simulated: z.boolean() });
 export const effects = z.enum(["external", "sandbox", "none"]);
 export const idempotency = z.enum(["keyed", "none"]);
 export type Effects = z.infer<typeof effects>;
@@ -102,13 +103,14 @@ export const taskEvent = z.discriminatedUnion("type", [
     stepId: z.string(),
     response: modelResponse.omit({ usage: true }),
     usage,
-    cost: z.strictObject({ usd: z.number().nonnegative(), simulated: z.boolean() }).optional(),
+    cost: cost.optional(),
   }),
   /** The provider has named a call that can be fetched later: a worker that takes over fetches it, and doesn't send it again. */
   z.strictObject({ type: z.literal("LlmCallAccepted"), stepId: z.string(), ref: z.string().min(1) }),
   /**
    * `retryAt`: the task parks until then and asks again (milliseconds since 1970, by the database's clock). `goesOn`: the provider couldn't be asked for an
-   * answer that it still makes, or keeps: the call is not over, and the next try fetches it.
+   * answer that it still makes, or keeps: the call is not over, and the next try fetches it. `usage`: what the provider had counted before it failed, and may
+   * charge for; `cost` as of an answer.
    */
   z.strictObject({
     type: z.literal("LlmCallFailed"),
@@ -116,6 +118,8 @@ export const taskEvent = z.discriminatedUnion("type", [
     error,
     retryAt: z.int().optional(),
     goesOn: z.literal(true).optional(),
+    usage: usage.optional(),
+    cost: cost.optional(),
   }),
   /** A second one for a call, under the same key: its worker had died, and somebody decided that it begins again. */
   z.strictObject({

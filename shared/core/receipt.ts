@@ -80,21 +80,14 @@ export function accountsOf(events: readonly RawEvent[], copied = 0): Accounts {
       asked = { stepId: String(payload.stepId), digest: String(payload.requestDigest) };
     } else if ((type === "LlmCallFailed" && payload.goesOn !== true) || (TERMINAL.has(type) && asked !== null)) {
       asked = null; // a task that ends with a question open was cancelled, or died too often
-      accounts = addAccounts(accounts, count({ unanswered: 1 }));
+      accounts = addAccounts(accounts, { ...count({ unanswered: 1 }), ...spentOf(payload) });
     } else if (type === "LlmCallCompleted" && asked !== null) {
-      const usage = payload.usage as Usage;
-      const cost = payload.cost as { usd: number; simulated: boolean } | undefined;
-      const usd = cost?.usd ?? null;
+      const cost = spentOf(payload);
       const place = `${asked.stepId} ${asked.digest}`;
       const again = paid.has(place);
       paid.add(place);
-      effective.push({ seq, place, usage, usd });
-      accounts = addAccounts(accounts, {
-        usage,
-        costUsd: usd,
-        simulated: cost?.simulated ?? false,
-        receipt: { ...NOTHING.receipt, modelCalls: 1, repaid: again ? 1 : 0 },
-      });
+      effective.push({ seq, place, usage: cost.usage, usd: cost.costUsd });
+      accounts = addAccounts(accounts, { ...count({ modelCalls: 1, repaid: again ? 1 : 0 }), ...cost });
       asked = null;
     } else if (type === "TaskStarted" && starts++ > 0) {
       accounts = replayed(effective, accounts);
@@ -105,6 +98,13 @@ export function accountsOf(events: readonly RawEvent[], copied = 0): Accounts {
     }
   }
   return own ? accounts : replayed(effective, NOTHING);
+}
+
+/** What an event says that was spent; a failed call of which the provider said nothing cost nothing that is known. */
+function spentOf({ usage, cost }: RawEvent["payload"]): Cost {
+  if (usage === undefined) return { usage: NO_USAGE, costUsd: 0, simulated: false };
+  const { usd = null, simulated = false } = (cost ?? {}) as { readonly usd?: number; readonly simulated?: boolean };
+  return { usage: usage as Usage, costUsd: usd, simulated };
 }
 
 const replayed = (answers: readonly Answer[], before: Accounts): Accounts =>

@@ -1,10 +1,10 @@
 // Asking the model, for a task's next step or for a summary of its conversation. Answers null to go on with the loop.
-import { costOf, usdOf } from "../core/cost.ts";
+import { costOf, type Rates, usdOf } from "../core/cost.ts";
 import type { TaskEvent } from "../core/events.ts";
 import { BUDGET_WAIT_MS, MODEL_FAILURES_MAX, MODEL_TRIES, MODEL_WAIT_IN_PROCESS_MS } from "../core/limits.ts";
-import { type ModelRequest, type ModelResponse, totalTokens } from "../core/messages.ts";
+import { type ModelRequest, type ModelResponse, NO_USAGE, totalTokens, type Usage } from "../core/messages.ts";
 import { normalise } from "../core/task/history.ts";
-import { isCapped, NOTHING, overBudget } from "../core/task/ledger.ts";
+import { type Amount, isCapped, NOTHING, overBudget } from "../core/task/ledger.ts";
 import type { Ask } from "../core/task/loop.ts";
 import { pressure } from "../core/task/pressure.ts";
 import { acceptedAs } from "../core/task/task-state.ts";
@@ -16,7 +16,7 @@ import type { Worked } from "./deps.ts";
 import { coolModel, enterGates, leaveGates, modelGate } from "./gates.ts";
 import { mustHandOver } from "./hand-over.ts";
 import { linkedTo } from "./linked-signal.ts";
-import { askModel, backoffMs } from "./model-call.ts";
+import { type Asked, askModel, backoffMs } from "./model-call.ts";
 import { parkStream } from "./park-stream.ts";
 import type { TaskWork } from "./task-work.ts";
 
@@ -50,7 +50,7 @@ export async function askStep(work: TaskWork, ask: Ask): Promise<Worked | null> 
         reattached: reattach !== null,
       },
     ).finally(() => shown?.end());
-    const used = asked.type === "answered" ? totalTokens(asked.response.usage) : 0;
+    const used = totalTokens(usedBy(asked));
     await leaveGates(deps, stream, gates, { [gate.key]: used });
     if (asked.type === "interrupted") return null;
     if (asked.type === "answered") return answered(work, ask, asked.response);
@@ -74,6 +74,7 @@ export async function askStep(work: TaskWork, ask: Ask): Promise<Worked | null> 
     await deps.sleep(waitMs, wait.signal);
     wait.abort();
     if (work.interrupt.aborted || mustHandOver(work)) return null;
+    if (failure.usage !== undefined) return null; // it was paid: whether another try fits the caps is looked at again
   }
 }
 
@@ -146,26 +147,40 @@ async function begin(work: TaskWork, ask: Ask): Promise<Worked | null> {
 /** Flushed with what comes next: its tools' starts, the next question, or the end. */
 function answered(work: TaskWork, ask: Ask, response: ModelResponse): null {
   const { usage, ...said } = normalise(response, work.state.usedIds);
-  const rates = work.facts.price;
-  const cost = rates === null ? {} : { cost: { usd: costOf(usage, rates), simulated: rates.simulated } };
   const before = work.state.ledger.spent;
-  work.record({ type: "LlmCallCompleted", stepId: ask.stepId, response: said, usage, ...cost });
-  const { spent } = work.state.ledger;
-  const spend = { tokens: spent.tokens - before.tokens, nanoUsd: spent.nanoUsd - before.nanoUsd };
-  if (isCapped(work.spec.budget)) work.writer.pay({ hold: NOTHING, spend, keep: false });
+  work.record({ type: "LlmCallCompleted", stepId: ask.stepId, response: said, ...costed(work.facts.price, usage) });
+  settle(work, before);
   return null;
 }
 
-/** A failed call gives back what was reserved for it; one that goes on at its provider still costs it. */
+function usedBy(asked: Asked): Usage {
+  if (asked.type === "interrupted") return NO_USAGE;
+  return (asked.type === "answered" ? asked.response.usage : asked.failure.usage) ?? NO_USAGE;
+}
+
+/** By the prices of the moment; nothing where none is known. */
+function costed(rates: Rates | null, usage: Usage) {
+  return { usage, ...(rates === null ? {} : { cost: { usd: costOf(usage, rates), simulated: rates.simulated } }) };
+}
+
+/** In place of what was reserved for the call: what its end said that it took, `before` being what was spent then. */
+function settle({ state, spec, writer }: TaskWork, before: Amount): void {
+  const { tokens, nanoUsd } = state.ledger.spent;
+  const spend = { tokens: tokens - before.tokens, nanoUsd: nanoUsd - before.nanoUsd };
+  if (isCapped(spec.budget)) writer.pay({ hold: NOTHING, spend, keep: false });
+}
+
+/** A failed call costs what its provider said that it had used, and gives back the rest of what was reserved; one that goes on there still costs it. */
 function failed(work: TaskWork, ask: Ask, failure: ModelFailure, retryAt?: number): null {
   const goesOn = failure.goesOn === true && work.state.accepted !== null; // else nobody could fetch it
+  const before = work.state.ledger.spent;
   work.record({
     type: "LlmCallFailed",
     stepId: ask.stepId,
     error: failure.error,
     ...(retryAt === undefined ? {} : { retryAt }),
-    ...(goesOn ? { goesOn } : {}),
+    ...(goesOn ? { goesOn } : failure.usage === undefined ? {} : costed(work.facts.price, failure.usage)),
   });
-  if (isCapped(work.spec.budget) && !goesOn) work.writer.pay({ hold: NOTHING, spend: NOTHING, keep: false });
+  if (!goesOn) settle(work, before);
   return null;
 }

@@ -10,7 +10,7 @@ import {
   PAYLOAD_MAX_BYTES,
 } from "../core/limits.ts";
 import type { ModelRequest, ModelResponse } from "../core/messages.ts";
-import { modelResponse } from "../core/messages.ts";
+import { modelResponse, usage } from "../core/messages.ts";
 import type { AskContext, Model, ModelAnswer, ModelFailure } from "../ports/model.ts";
 import type { EngineDeps } from "./deps.ts";
 import { linkedTo } from "./linked-signal.ts";
@@ -94,12 +94,14 @@ function recordable(response: ModelResponse): Asked {
     return failed(
       "model.bad_answer",
       `The provider's adapter gave an answer that can't be recorded: ${parsed.problem}`,
+      response,
     );
   const bytes = jsonBytes(parsed.data as unknown as Json);
   if (bytes > PAYLOAD_MAX_BYTES)
     return failed(
       "payload.too_large",
       `The model's answer of ${bytes} bytes is over the limit of ${PAYLOAD_MAX_BYTES} bytes.`,
+      response,
     );
   return { type: "answered", response: parsed.data };
 }
@@ -116,10 +118,12 @@ function parse(response: ModelResponse): { readonly data: ModelResponse } | { re
   }
 }
 
-const failed = (code: ErrorInfo["code"], message: string): Asked => ({
-  type: "failed",
-  failure: { error: { code, message }, retryable: false },
-});
+/** It was paid all the same. */
+function failed(code: ErrorInfo["code"], message: string, { usage: told }: ModelResponse): Asked {
+  const paid = usage.safeParse(told);
+  const failure: ModelFailure = { error: { code, message }, retryable: false };
+  return { type: "failed", failure: paid.success ? { ...failure, usage: paid.data } : failure };
+}
 
 /** Full jitter over an exponential back-off; not sooner than the provider asked, within MODEL_RETRY_AFTER_MAX_MS. */
 export function backoffMs(failure: ModelFailure, tries: number, random: number): number {

@@ -150,27 +150,31 @@ export async function traceModelCall<T extends Tried>(
 
 function answerSaid(asked: Tried, rates: Rates | null): SpanEnd {
   if (asked.type === "interrupted") return { attributes: { "toren.outcome": "interrupted" } };
-  if (asked.type === "failed") return { attributes: { "toren.outcome": "failed" }, error: asked.failure.error.code };
+  if (asked.type === "failed") {
+    const { error, usage } = asked.failure;
+    const said = usage === undefined ? {} : spentSaid(usage, rates);
+    return { attributes: { "toren.outcome": "failed", ...said }, error: error.code };
+  }
   const { servedBy, stopReason, usage } = asked.response;
   return {
     attributes: {
       "toren.outcome": "answered",
       "gen_ai.response.model": servedBy,
       "gen_ai.response.finish_reasons": [stopReason],
-      ...usageSaid(usage),
-      "toren.cost_usd": rates === null ? undefined : costOf(usage, rates),
-      "toren.cost_simulated": rates?.simulated === true ? true : undefined,
+      ...spentSaid(usage, rates),
     },
   };
 }
 
 /** The conventions count cached tokens as input; our `input` is what no cache served. */
-const usageSaid = (u: Usage): Attributes => ({
+const spentSaid = (u: Usage, rates: Rates | null): Attributes => ({
   "gen_ai.usage.input_tokens": u.input + u.cacheRead + u.cacheWrite,
   "gen_ai.usage.output_tokens": u.output,
   "gen_ai.usage.cache_read.input_tokens": u.cacheRead,
   "gen_ai.usage.cache_creation.input_tokens": u.cacheWrite,
   "gen_ai.usage.reasoning.output_tokens": u.reasoning,
+  "toren.cost_usd": rates === null ? undefined : costOf(u, rates),
+  "toren.cost_simulated": rates?.simulated === true ? true : undefined,
 });
 
 const PROVIDERS: Readonly<Record<string, string>> = { bedrock: "aws.bedrock" };

@@ -15,6 +15,8 @@ export interface ModelFailure {
    * again would pay it twice. Also where asking again as it is won't help (`retryable` false): once the cause is mended it is there.
    */
   readonly goesOn?: boolean;
+  /** What the provider had counted when it failed, and may charge for; left out: it said nothing. */
+  readonly usage?: Usage;
 }
 
 export type ModelAnswer =

@@ -37,6 +37,11 @@ function log(words: string, model = "openai/known"): RawEvent[] {
         });
       case "failed":
         return event("LlmCallFailed");
+      case "broke": // after the provider had counted
+        return event("LlmCallFailed", {
+          usage: spent,
+          ...(model === "openai/unknown" ? {} : { cost: { usd: costOf(spent, RATES), simulated: false } }),
+        });
       case "cut":
         return event("StreamInvalidated", { fromSeq: Number(argument) });
       case "wait":
@@ -80,6 +85,21 @@ describe("usage and cost", () => {
   test("a model that was never answered costs nothing, whatever its price", () => {
     expect(accountsOf(log("start ask failed", "openai/unknown")).costUsd).toBe(0);
     expect(totalAccounts([]).costUsd).toBe(0);
+  });
+
+  test("of a call that failed after its provider had counted are in the books, and it is no answer", () => {
+    const accounts = accountsOf(log("start ask broke ask broke ask answer start ask failed"));
+    expect(accounts.usage).toEqual({ input: 3_000, cacheRead: 6_000, cacheWrite: 1_500, output: 900, reasoning: 600 });
+    expect(accounts.costUsd).toBeCloseTo(3 * COST, 12);
+    expect(accounts.receipt).toMatchObject({
+      modelCalls: 1,
+      unanswered: 3,
+      replayed: 1,
+      savedTokens: 3_800,
+      repaid: 0,
+    });
+    expect(accountsOf(log("start ask broke", "openai/unknown"))).toMatchObject({ usage: spent, costUsd: null });
+    expect(accountsOf(log("start ask broke ask answer start ask broke"), 5).usage).toEqual(spent); // a fork pays for its own alone
   });
 
   test("made-up prices are marked, in sums too", () => {

@@ -1,7 +1,9 @@
 // Budgets on the real engine: of a task and of a run, in tokens and in dollars.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { createScriptedModel } from "../../shared/adapters/model/script.ts";
+import { NO_USAGE, totalTokens, type Usage } from "../../shared/core/messages.ts";
 import { type Budget, NO_BUDGET } from "../../shared/core/task/ledger.ts";
+import { readRun } from "../../shared/engine/read-run.ts";
 import type { RoleDefinition } from "../../shared/ports/agents.ts";
 import { agent, role, serving, tool, workflow } from "../support/agents.ts";
 import { createStack } from "../support/stack.ts";
@@ -74,6 +76,42 @@ describe("budgets", () => {
     const [answer] = await t.payloads(runId, "LlmCallCompleted");
     const { input, output } = (answer ?? { usage: null }).usage as { input: number; output: number };
     expect(row).toMatchObject({ status: "completed", budget: { spent: { tokens: held + input + output } } });
+  });
+
+  test("a call that failed after its provider had counted is paid: in the log, the list, the books of the run and of its budget", async () => {
+    const usage = { input: 300, cacheRead: 200, cacheWrite: 100, output: 40, reasoning: 10 };
+    const model = createScriptedModel((_, n) => (n < 2 ? { status: 529, usage } : "done"));
+    const stack = t.stack([role("main", { maxTokens: 100 })], MAIN, { model });
+    const runId = await stack.start(AGENT, "x", { maxCostUsd: 1, totalTokens: 10_000 });
+    const row = await stack.drive({ agent: AGENT, runId });
+    const failed = await t.payloads(runId, "LlmCallFailed");
+    const price = { input: 1, cacheRead: 0.1, cacheWrite: 1.25, output: 5 };
+    const usd = (300 * price.input + 200 * price.cacheRead + 100 * price.cacheWrite + 40 * price.output) / 1e6;
+    expect(failed).toMatchObject([1, 2].map(() => ({ usage, cost: { usd, simulated: true } })));
+    const [answer] = (await t.payloads(runId, "LlmCallCompleted")) as [{ usage: Usage; cost: { usd: number } }];
+    const tokens = 2 * 640 + totalTokens(answer.usage);
+    const nanoUsd = Math.round((2 * usd + answer.cost.usd) * 1e9);
+    expect(row?.budget).toMatchObject({ spent: { tokens, nanoUsd }, reserved: { tokens: 0, nanoUsd: 0 } });
+    const [listed] = await t.sql(
+      `SELECT sum(model_calls)::int AS calls, sum(tokens_in + tokens_out)::int AS tokens, sum(cost_nano)::int AS nano, sum(paid_nano)::int AS paid
+       FROM agent_${AGENT}.streams WHERE run_id = $1`,
+      [runId],
+    );
+    expect(listed).toEqual({ calls: 1, tokens, nano: nanoUsd, paid: nanoUsd });
+    const view = await readRun(stack.deps, { agent: AGENT, runId });
+    expect(totalTokens(view?.usage ?? NO_USAGE)).toBe(tokens);
+    expect(Math.round((view?.costUsd ?? 0) * 1e9)).toBe(nanoUsd);
+    expect(view?.receipt).toMatchObject({ modelCalls: 1, unanswered: 2 });
+  });
+
+  test("failed calls that were paid reach the cap as answers do", async () => {
+    const usage = { input: 900, cacheRead: 0, cacheWrite: 0, output: 0, reasoning: 0 };
+    const model = createScriptedModel(() => ({ status: 529, usage }));
+    const stack = t.stack([role("main", { maxTokens: 100, totalTokens: 1_850 })], MAIN, { model });
+    const runId = await stack.start(AGENT, "x");
+    const row = await stack.drive({ agent: AGENT, runId });
+    expect(row).toMatchObject({ status: "failed", error: { code: "budget_exhausted" } });
+    expect(model.ledger).toHaveLength(2);
   });
 
   test("no budget: no row, and no append is dearer for it", async () => {

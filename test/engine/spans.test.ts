@@ -148,7 +148,11 @@ describe("what spans say", () => {
     const response = { stopReason: "end", usage: noUsage } as const;
     await traceModelCall(request, about, async () => ({ type: "answered", response }));
     await traceModelCall(request, undefined, async () => ({ type: "interrupted" }));
-    const [first, second] = spans().map((span) => span.attributes);
+    const error = { code: "model.unavailable", message: "It broke." } as const;
+    const failure = { error, retryable: true, usage: { ...noUsage, input: 1_000_000, output: 2 } };
+    const rates = { input: 3, cacheRead: 0, cacheWrite: 0, output: 0, simulated: false };
+    await traceModelCall(request, { ...about, rates }, async () => ({ type: "failed", failure }));
+    const [first, second, third] = spans().map((span) => span.attributes);
     expect(first).toMatchObject({
       "gen_ai.provider.name": "aws.bedrock",
       "gen_ai.request.model": "eu.anthropic.x",
@@ -158,6 +162,8 @@ describe("what spans say", () => {
     });
     expect(Object.keys(first ?? {})).not.toContain("toren.cost_usd");
     expect(second).toMatchObject({ "toren.outcome": "interrupted" });
+    const counted = { "gen_ai.usage.input_tokens": 1_000_000, "gen_ai.usage.output_tokens": 2, "toren.cost_usd": 3 };
+    expect(third).toMatchObject({ "toren.outcome": "failed", ...counted });
   });
 
   test("work that throws ends its span with the error's code, and is thrown on", async () => {

@@ -470,6 +470,31 @@ export const BUGS: readonly Bug[] = [
     },
   },
   {
+    name: "what a failed call cost isn't in a run's books",
+    edits: [
+      {
+        file: "shared/core/receipt.ts",
+        find: "{ ...count({ unanswered: 1 }), ...spentOf(payload) }",
+        replace: "count({ unanswered: 1 })",
+      },
+    ],
+    killedBy: {
+      file: "test/engine/budgets.test.ts",
+      test: "a call that failed after its provider had counted is paid",
+    },
+  },
+  {
+    name: "what a failed call cost doesn't count against a cap",
+    edits: [
+      {
+        file: "shared/core/task/ledger.ts",
+        find: "event.usage ?? NO_USAGE",
+        replace: 'event.type === "LlmCallFailed" ? NO_USAGE : event.usage',
+      },
+    ],
+    killedBy: { file: "test/engine/budgets.test.ts", test: "failed calls that were paid reach the cap" },
+  },
+  {
     name: "summaries that are too long are asked for again and again",
     edits: [
       {
@@ -608,8 +633,8 @@ export const BUGS: readonly Bug[] = [
     edits: [
       {
         file: "shared/engine/ask-step.ts",
-        find: "if (isCapped(work.spec.budget) && !goesOn)",
-        replace: "if (isCapped(work.spec.budget))",
+        find: "  if (!goesOn) settle(work, before);",
+        replace: "  settle(work, before);",
       },
     ],
     killedBy: { file: KEPT_CALLS, test: "for long: it parks, and what was reserved for it stays so" },

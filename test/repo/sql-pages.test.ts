@@ -69,7 +69,7 @@ describe("docs/how-to/read-prompts-with-sql.md", () => {
 
   test("cost by model, by the reader's own prices", async () => {
     const sql = query("WITH price");
-    expect(await rows(sql)).toMatchObject([{ model: "mock/script", answers: "3", usd: null }]);
+    expect(await rows(sql)).toMatchObject([{ model: "mock/script", calls: "3", usd: null }]);
     const [found] = await rows(sql.replace("openai/your-model", "mock/script"));
     const [input, output] = [Number(found?.input), Number(found?.output)];
     expect(input + output).toBeGreaterThan(0);

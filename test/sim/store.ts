@@ -223,12 +223,15 @@ function createRuns(connection: Connection): RunStore {
 
 /** From the log, where Postgres has counted as it was written. */
 function spentOf(tx: Transaction, runId: string): Spent {
-  const events = [...(tx.db.run(runId)?.events.values() ?? [])].flat().filter((e) => e.type === "LlmCallCompleted");
+  const all = [...(tx.db.run(runId)?.events.values() ?? [])].flat();
+  const events = all.filter(
+    (e) => e.type === "LlmCallCompleted" || (e.type === "LlmCallFailed" && "usage" in e.payload),
+  );
   const answers = events.map(
     (e) => e.payload as unknown as { usage?: Usage; cost?: { usd: number; simulated: boolean } },
   );
   return {
-    modelCalls: answers.length,
+    modelCalls: all.filter((e) => e.type === "LlmCallCompleted").length,
     tokens: answers.reduce((sum, { usage }) => sum + (usage === undefined ? 0 : totalTokens(usage)), 0),
     nanoUsd: answers.reduce((sum, { cost }) => sum + Math.round((cost?.usd ?? 0) * NANO_PER_USD), 0),
     unpriced: answers.filter(({ cost }) => cost === undefined).length,

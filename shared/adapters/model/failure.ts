@@ -1,5 +1,6 @@
 // What adapters of providers say of a failure in the same way: its form, and how long the provider asks to be left alone.
 import type { ErrorCode } from "../../core/errors.ts";
+import { totalTokens, type Usage } from "../../core/messages.ts";
 import type { ModelFailure } from "../../ports/model.ts";
 
 export const failure = (code: ErrorCode, message: string, retryable: boolean, retryAfterMs?: number): ModelFailure => ({
@@ -7,6 +8,10 @@ export const failure = (code: ErrorCode, message: string, retryable: boolean, re
   retryable,
   ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
 });
+
+/** The failure of a call of which the provider had said what it used; null: it hadn't. */
+export const withUsage = (failed: ModelFailure, usage: Usage | null): ModelFailure =>
+  usage === null || totalTokens(usage) === 0 ? failed : { ...failed, usage };
 
 /** Of `retry-after`: seconds or a date, as HTTP has it. Undefined: it names no time. */
 export function retryAfter(value: string | null | undefined): number | undefined {

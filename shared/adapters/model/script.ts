@@ -1,7 +1,7 @@
 // A scripted model, for tests: what it answers is a function of the question, and its ledger counts what a provider would bill.
 import type { Json } from "../../core/json.ts";
 import { utf8Bytes } from "../../core/json.ts";
-import type { ModelRequest, ModelResponse, StopReason } from "../../core/messages.ts";
+import type { ModelRequest, ModelResponse, StopReason, Usage } from "../../core/messages.ts";
 import type { Model, ModelAnswer } from "../../ports/model.ts";
 
 /** One answer: text; calls of tools; a refusal; a failed try; or a whole response. */
@@ -12,7 +12,7 @@ export type Turn =
       readonly text?: string;
     }
   | { readonly refusal: true }
-  | { readonly status: 401 | 429 | 529; readonly retryAfterMs?: number }
+  | { readonly status: 401 | 429 | 529; readonly retryAfterMs?: number; readonly usage?: Usage }
   | { readonly response: ModelResponse };
 
 export interface LedgerEntry {
@@ -63,6 +63,7 @@ function answerOf(turn: Turn, request: ModelRequest): ModelAnswer {
         retryable: !refused,
         ...(turn.status === 429 ? { throttled: true } : {}),
         ...(turn.retryAfterMs === undefined ? {} : { retryAfterMs: turn.retryAfterMs }),
+        ...(turn.usage === undefined ? {} : { usage: turn.usage }),
       },
     };
   }

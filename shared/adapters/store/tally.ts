@@ -10,7 +10,7 @@ interface Answered {
   readonly cost?: { readonly usd: number; readonly simulated: boolean };
 }
 
-/** Calls, tokens in, tokens out, nano dollars, answers without a price, simulated ones, failed calls, cuts, replays. */
+/** Calls, tokens in, tokens out, nano dollars, answers and paid failures without a price, simulated ones, failed calls, cuts, replays. */
 export type Tally = readonly [number, number, number, number, number, number, number, number, number];
 const ZERO: Tally = [0, 0, 0, 0, 0, 0, 0, 0, 0];
 
@@ -31,11 +31,12 @@ export function tallyOf({ events, replayed = 0 }: Pick<Append, "events" | "repla
 }
 
 function answered(tally: Tally, { type, payload }: NewEvent): Tally {
-  if (type !== "LlmCallCompleted") return tally;
   const { usage, cost } = payload as unknown as Answered;
+  const isAnswer = type === "LlmCallCompleted";
+  if (!isAnswer && !(type === "LlmCallFailed" && usage !== undefined)) return tally;
   const [calls, tokensIn, tokensOut, nano, unpriced, simulated, ...rest] = tally;
   return [
-    calls + 1,
+    calls + (isAnswer ? 1 : 0),
     tokensIn + (usage === undefined ? 0 : usage.input + usage.cacheRead + usage.cacheWrite),
     tokensOut + (usage?.output ?? 0),
     nano + (cost === undefined ? 0 : nanoUsd(cost.usd)),

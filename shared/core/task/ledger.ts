@@ -2,7 +2,7 @@
 // may have been paid too: when it is sent again, what was reserved for it counts as spent.
 import { costOf, nanoUsd, type Rates, ratesFor, usdOf } from "../cost.ts";
 import type { TaskEvent } from "../events.ts";
-import { totalTokens } from "../messages.ts";
+import { NO_USAGE, totalTokens } from "../messages.ts";
 
 /** Tokens, and billionths of a US dollar. */
 export interface Amount {
@@ -26,13 +26,13 @@ export function entered(ledger: Ledger, event: TaskEvent): Ledger {
       const open = reserve === undefined ? null : { tokens: reserve.tokens, nanoUsd: nanoUsd(reserve.usd ?? 0) };
       return { spent: ledger.open === null ? ledger.spent : sum(ledger.spent, ledger.open), open };
     }
-    case "LlmCallCompleted": {
-      const paid = { tokens: totalTokens(event.usage), nanoUsd: nanoUsd(event.cost?.usd ?? 0) };
+    case "LlmCallCompleted":
+    case "LlmCallFailed": {
+      if (event.type === "LlmCallFailed" && event.goesOn) return ledger; // it will be paid
+      const paid = { tokens: totalTokens(event.usage ?? NO_USAGE), nanoUsd: nanoUsd(event.cost?.usd ?? 0) };
       return { spent: sum(ledger.spent, paid), open: null };
     }
-    case "LlmCallFailed":
     case "StreamInvalidated":
-      if (event.type === "LlmCallFailed" && event.goesOn) return ledger; // it will be paid
       return ledger.open === null ? ledger : { ...ledger, open: null };
     default:
       return ledger;

@@ -1,4 +1,5 @@
--- What the recorded answers of some tasks cost together; those that a cut took away don't count. `usd` null: a price is unknown. No locks.
+-- What the recorded answers of some tasks cost together; those that a cut took away don't count, nor do failed tries: it says what
+-- asking anew will cost. `usd` null: a price is unknown. No locks.
 -- $1 run uuid  $2 task ids text[]
 SELECT count(*)::int AS calls, coalesce(bool_or((e.payload #>> '{cost,simulated}')::bool), false) AS simulated,
        CASE WHEN count(*) = count(e.payload #> '{cost,usd}') THEN coalesce(sum((e.payload #>> '{cost,usd}')::numeric), 0)::float8 END AS usd

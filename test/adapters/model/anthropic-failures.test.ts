@@ -29,6 +29,34 @@ async function failedBy(fault: Fault, timeoutMs?: number) {
   return { code: error.code, message: error.message, retryable, retryAfterMs, deltas: asked.deltas };
 }
 
+describe("what was counted before a stream failed", () => {
+  it.each<[string, Fault, boolean]>([
+    ["an error in the stream", { errorAfter: 4 }, true],
+    ["an answer that ends too early", { endAfter: 4 }, true],
+    ["half an event", { halfJson: true }, true],
+    ["an error before anything", { errorAfter: 0 }, false],
+    ["a refusal", { status: 529, type: "overloaded_error" }, false],
+  ])("%s", async (_, fault, counted) => {
+    const whole = await asking({ script: () => "Hello there." });
+    await whole.answer({});
+    const asked = await asking({ script: () => "Hello there.", faults: () => fault });
+    const { usage } = await asked.failure({});
+    const input = whole.wire.ledger[0]?.billed;
+    expect(usage).toEqual(
+      counted
+        ? {
+            input: input?.input_tokens,
+            cacheRead: input?.cache_read_input_tokens,
+            cacheWrite: input?.cache_creation_input_tokens,
+            output: 1, // as far as the model was
+            reasoning: 0,
+          }
+        : undefined,
+    );
+    if (counted) expect(input?.cache_creation_input_tokens).toBeGreaterThan(0);
+  });
+});
+
 describe("a question that may be asked again", () => {
   it.each([
     [{ status: 429, type: "rate_limit_error", message: "Slow down." }, "Slow down. (status 429, req_1)"],
@@ -144,7 +172,7 @@ describe("a stopped question", () => {
       while (wire.ledger.length === 0 || (hangAfter > 0 && deltas.length === 0))
         await new Promise((resolve) => setTimeout(resolve, 5));
       stop.abort();
-      expect(await asked).toEqual({
+      expect(await asked).toMatchObject({
         ok: false,
         failure: { error: { code: "model.unavailable", message: "The call was stopped." }, retryable: true },
       });

@@ -122,9 +122,12 @@ describe.each(ways)("an answer %s", (way, model) => {
   });
 
   test.each(["malformed_model_output", "malformed_tool_use"])("%s is another try's", async (stopReason) => {
-    const { failed } = await wire(model, { script: () => ({ content: [{ text: "<call>" }], stopReason }) });
+    const { failed, server } = await wire(model, { script: () => ({ content: [{ text: "<call>" }], stopReason }) });
     const failure = await failed({ tools: [LOOK] });
-    expect(failure).toMatchObject({ error: { code: "model.bad_answer" }, retryable: true });
+    const { inputTokens, outputTokens, cacheWriteInputTokens = 0, totalTokens } = server.ledger[0]?.usage ?? {};
+    expect(totalTokens).toBeGreaterThan(1);
+    const usage = { input: inputTokens, output: outputTokens, cacheWrite: cacheWriteInputTokens }; // it was written, and is paid
+    expect(failure).toMatchObject({ error: { code: "model.bad_answer" }, retryable: true, usage });
     expect(failure.error.message).toContain(stopReason);
   });
 });

@@ -138,6 +138,16 @@ describe("another try may mend it", () => {
     });
   });
 
+  test.each<Fault>([
+    { fault: "midStream", name: "modelStreamErrorException", message: "Sorry.", after: 5 },
+    { fault: "corrupt", after: 5 },
+  ])("an answer of which all came is one, whatever comes after it: $fault", async (fault) => {
+    const content = [{ text: "Yes." }];
+    const trailing = { guardrail: {} }; // one event more than there is to say
+    const { ask } = await wire(CLAUDE, { script: () => ({ content, trace: trailing }), faults: () => fault });
+    expect(await ask()).toMatchObject({ ok: true, response: { content, stopReason: "end" } });
+  });
+
   test("what came before the failure isn't said twice, and the next try is whole", async () => {
     const { ask, server } = await wire(CLAUDE, { script: () => "One, two, three, four, five, six." });
     server.faults = (n) =>

@@ -256,29 +256,3 @@ test("a stream of chat completions that breaks off after its answer has ended co
     usage: { output: 0 },
   });
 });
-
-describe("an answer of Responses that failed", () => {
-  test.each<[string, string, string, boolean]>([
-    ["server_error", "oops", "model.unavailable", true],
-    ["rate_limit_exceeded", "slow down", "model.unavailable", true],
-    ["vector_store_timeout", "slow", "model.unavailable", true],
-    ["invalid_prompt", "flagged", "model.refused", false],
-    ["bio_policy", "no", "model.refused", false],
-    ["unsupported_image_media_type", "no such image", "model.bad_request", false],
-    ["context_length_exceeded", "too long", "context_exceeded", false],
-  ])("%s", async (code, message, found, retryable) => {
-    const { failure } = await asking({
-      model: "gpt-4o",
-      script: () => ({ items: [], status: "failed", error: { code, message } }),
-    });
-    expect(await failure()).toMatchObject({
-      error: { code: found, message: expect.stringContaining(message) },
-      retryable,
-    });
-  });
-
-  test("a cancelled one is asked again", async () => {
-    const { failure } = await asking({ model: "gpt-4o", script: () => ({ items: [], status: "cancelled" }) });
-    expect(await failure()).toMatchObject({ error: { code: "model.bad_answer" }, retryable: true });
-  });
-});

@@ -56,6 +56,15 @@ describe("counts of a stream", () => {
     expect((await counts(runId))[0]).toMatchObject({ cuts: 1 });
   });
 
+  test("a failed call is no answer; what its provider had counted is counted", () => {
+    const failed = (payload: Parameters<typeof event>[1]) => tallyOf({ events: [event("LlmCallFailed", payload)] });
+    const used = { input: 5, cacheRead: 4, cacheWrite: 3, output: 2, reasoning: 1 };
+    const cost = { usd: 0.25, simulated: true };
+    expect(failed({ usage: used, cost })).toEqual([0, 12, 2, 250_000_000, 0, 1, 1, 0, 0]);
+    expect(failed({ usage: used })).toEqual([0, 12, 2, 0, 1, 0, 1, 0, 0]); // at a price that nobody knows
+    expect(failed({})).toEqual([0, 0, 0, 0, 0, 0, 1, 0, 0]);
+  });
+
   test("an append that counts nothing says nothing", () => {
     expect(tallyOf({ events: [event("ToolCallCompleted")] })).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 0]);
   });

@@ -24,6 +24,8 @@ interface OpenBlock {
 export interface Answer {
   /** Takes an event; what a watcher may see of it comes back. */
   take(event: StreamEvent): Delta | null;
+  /** As far as it was told; null: nothing came yet. */
+  used(): Usage | null;
   /** Null: the stream ended before the answer did. */
   response(origin: { readonly model: string; readonly prefix: string }): ModelResponse | null;
 }
@@ -77,6 +79,7 @@ export function createAnswer(): Answer {
           return null;
       }
     },
+    used: () => (started ? usageOf(usage) : null),
     response: (origin) => {
       const whole = [...blocks.entries()].sort(([a], [b]) => a - b).map(([, block]) => block);
       if (!started || stopReason === null || whole.some((block) => !block.closed)) return null;

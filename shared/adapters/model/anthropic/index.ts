@@ -11,11 +11,11 @@ import {
 } from "../../../core/limits.ts";
 import type { ModelRequest, ModelResponse } from "../../../core/messages.ts";
 import type { AskContext, Delta, Model, ModelAnswer, ModelFailure } from "../../../ports/model.ts";
-import { failure } from "../failure.ts";
+import { failure, withUsage } from "../failure.ts";
 import { bytesInBase64, type MediaLimits, type ReadyMessage, readMedia } from "../media.ts";
 import { createSilence, type Silence } from "../silence.ts";
 import { factsOf } from "../table.ts";
-import { createAnswer } from "./answer.ts";
+import { type Answer, createAnswer } from "./answer.ts";
 import { createClient } from "./client.ts";
 import { BadAnswer, failureOf, refusalOf } from "./failures.ts";
 import { leaveOut } from "./leave-out.ts";
@@ -88,15 +88,20 @@ async function askOnce(client: Anthropic, question: Question, draft: Draft, sign
     onDelta?.(delta);
   };
   const silence = createSilence(signal, timeoutMs);
+  const answer = createAnswer();
+  const failed = (found: ModelFailure, refusal: string | null = null): Asked => ({
+    ok: false,
+    failure: withUsage(found, answer.used()),
+    refusal,
+  });
   try {
-    const response = await streamed(client, draft, silence, { model, show });
+    const response = await streamed(client, draft, silence, { answer, model, show });
     return { ok: true, response };
   } catch (thrown) {
     if (shown) onDelta?.({ type: "restart" });
-    if (signal.aborted) return { ok: false, failure: stopped(), refusal: null };
-    if (!silence.isOver()) return { ok: false, failure: failureOf(thrown, model), refusal: refusalOf(thrown) };
-    const words = `The provider sent nothing for ${timeoutMs / 1000} s.`;
-    return { ok: false, failure: failure("model.unavailable", words, true), refusal: null };
+    if (signal.aborted) return failed(stopped());
+    if (!silence.isOver()) return failed(failureOf(thrown, model), refusalOf(thrown));
+    return failed(failure("model.unavailable", `The provider sent nothing for ${timeoutMs / 1000} s.`, true));
   } finally {
     silence.end();
   }
@@ -106,11 +111,10 @@ async function streamed(
   client: Anthropic,
   { body, prefix }: Draft,
   silence: Silence,
-  { model, show }: { readonly model: string; readonly show: (delta: Delta) => void },
+  { answer, model, show }: { readonly answer: Answer; readonly model: string; readonly show: (delta: Delta) => void },
 ): Promise<ModelResponse> {
   const { signal } = silence;
   const response = await client.post("/v1/messages", { body, stream: true, signal }).asResponse();
-  const answer = createAnswer();
   try {
     for await (const event of eventsOf(response, silence)) {
       const delta = answer.take(event);

@@ -32,7 +32,7 @@ export function responseOf(answer: WireAnswer, origin: Origin): ModelResponse {
   return {
     content,
     stopReason: stopOf(answer.stopReason, content),
-    usage: usageOf(answer, origin.model),
+    usage: usageOf(answer, answer.streamed, origin.model),
     rawUsage: toJson(answer.usage),
     ...(answer.servedBy === undefined ? {} : { servedBy: answer.servedBy }),
   };
@@ -75,7 +75,7 @@ function stopOf(reason: string, content: readonly AssistantPart[]): StopReason {
  * `inputTokens` is what no cache served (the user guide: input = inputTokens + cacheReadInputTokens + cacheWriteInputTokens). But for the stream of
  * OpenAI's models, which counts all of it again there (measured by others on gpt-5.6; whole answers of the same model don't).
  */
-function usageOf({ usage, streamed }: WireAnswer, model: string): Usage {
+export function usageOf({ usage }: { readonly usage: TokenUsage }, streamed: boolean, model: string): Usage {
   const cacheRead = count(usage.cacheReadInputTokens);
   const cacheWrite = count(usage.cacheWriteInputTokens);
   const all = count(usage.inputTokens);

@@ -1,5 +1,10 @@
 // One question over the wire, as often as Bedrock says that it is asked in a way that the model doesn't take.
-import { type BedrockRuntimeClient, ConverseCommand, ConverseStreamCommand } from "@aws-sdk/client-bedrock-runtime";
+import {
+  type BedrockRuntimeClient,
+  ConverseCommand,
+  ConverseStreamCommand,
+  type TokenUsage,
+} from "@aws-sdk/client-bedrock-runtime";
 import { MODEL_PARTS_LEFT_OUT_MAX, MODEL_TIMEOUT_MS } from "../../../core/limits.ts";
 import type { AskContext, Delta } from "../../../ports/model.ts";
 import { createSilence, type Silence } from "../silence.ts";
@@ -29,6 +34,8 @@ export interface Line {
   readonly signal: AbortSignal;
   /** The longest silence of a stream, before its first event and in it. */
   readonly silenceMs: number;
+  /** What Bedrock counts of an answer that is streamed, before it is known whether it is whole. */
+  told(usage: TokenUsage | undefined): void;
 }
 
 /** Throws TooSilent, else what the SDK throws. A watcher who saw part of an answer that failed is told that it is void. */
@@ -60,7 +67,7 @@ export async function call(
 
 /** An answer that isn't streamed is silent until it is whole. */
 async function askOnce(
-  { client, signal, silenceMs }: Line,
+  { client, signal, silenceMs, told }: Line,
   input: Asking["input"],
   { stream }: Plan,
   show: (delta: Delta) => void,
@@ -68,7 +75,7 @@ async function askOnce(
   const ms = stream ? silenceMs : MODEL_TIMEOUT_MS;
   const silence = createSilence(signal, ms);
   try {
-    return await (stream ? streamed : whole)(client, input, silence, show);
+    return await (stream ? streamed(client, input, silence, { show, told }) : whole(client, input, silence, show));
   } catch (thrown) {
     throw silence.isOver() ? new TooSilent(ms) : thrown;
   } finally {
@@ -80,10 +87,10 @@ async function streamed(
   client: BedrockRuntimeClient,
   input: Asking["input"],
   silence: Silence,
-  show: (delta: Delta) => void,
+  { show, told }: { readonly show: (delta: Delta) => void; readonly told: Line["told"] },
 ): Promise<WireAnswer> {
   const { stream } = await client.send(new ConverseStreamCommand(input), { abortSignal: silence.signal });
-  return gather(stream ?? nothing(), show, silence.broken);
+  return gather(stream ?? nothing(), show, silence.broken, told);
 }
 
 async function whole(

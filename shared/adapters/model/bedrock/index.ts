@@ -1,12 +1,16 @@
 // Models on Amazon Bedrock, by the Converse API. Streams, so that a long answer keeps its connection; the SDK's retries are off: the engine's policy is the
 // only one. Credentials by the SDK's own chain.
-import { BedrockRuntimeClient, type BedrockRuntimeClientConfig } from "@aws-sdk/client-bedrock-runtime";
+import {
+  BedrockRuntimeClient,
+  type BedrockRuntimeClientConfig,
+  type TokenUsage,
+} from "@aws-sdk/client-bedrock-runtime";
 import { messageOf } from "../../../core/errors.ts";
 import { MODEL_SILENCE_MS } from "../../../core/limits.ts";
-import type { ModelRequest } from "../../../core/messages.ts";
+import type { ModelRequest, Usage } from "../../../core/messages.ts";
 import type { AskContext, Model, ModelAnswer, ModelFailure } from "../../../ports/model.ts";
-import { failure } from "../failure.ts";
-import { MALFORMED, responseOf } from "./answer.ts";
+import { failure, withUsage } from "../failure.ts";
+import { MALFORMED, responseOf, usageOf } from "./answer.ts";
 import { call, TooSilent } from "./call.ts";
 import { failureOf } from "./failures.ts";
 import { readFiles } from "./files.ts";
@@ -46,17 +50,21 @@ export function createBedrock(settings: BedrockSettings): Model {
     ask: async (request, signal, context): Promise<ModelAnswer> => {
       const prepared = await prepare(model, request, context);
       if ("error" in prepared) return { ok: false, failure: prepared };
+      let used: Usage | null = null;
+      const told = (usage: TokenUsage | undefined): void => {
+        if (usage !== undefined) used = usageOf({ usage }, true, prepared.model);
+      };
+      const failed = (found: ModelFailure): ModelAnswer => ({ ok: false, failure: withUsage(found, used) });
       try {
         const plan = { ...firstPlan(prepared), ...known };
-        const answered = await call({ client, signal, silenceMs }, prepared, plan, context?.onDelta);
+        const answered = await call({ client, signal, silenceMs, told }, prepared, plan, context?.onDelta);
         const { stream, marks, outputSchema, summary } = answered.plan;
         known = { ...known, ...onlyFalse({ stream, marks, outputSchema, summary }, plan) };
         return answerOf(answered, prepared);
       } catch (thrown) {
-        if (signal.aborted) return { ok: false, failure: failure("model.unavailable", "The call was stopped.", true) };
-        if (thrown instanceof TooSilent)
-          return { ok: false, failure: failure("model.unavailable", thrown.message, true) };
-        return { ok: false, failure: failureOf(thrown, { modelId: model, region, endpoint }) };
+        if (signal.aborted) return failed(failure("model.unavailable", "The call was stopped.", true));
+        if (thrown instanceof TooSilent) return failed(failure("model.unavailable", thrown.message, true));
+        return failed(failureOf(thrown, { modelId: model, region, endpoint }));
       }
     },
   };
@@ -99,7 +107,9 @@ const onlyFalse = (now: Pick<Plan, "stream" | "marks" | "outputSchema" | "summar
 
 function answerOf({ answer, prefix }: Awaited<ReturnType<typeof call>>, { model }: Question): ModelAnswer {
   const { stopReason, blocks } = answer;
-  if (MALFORMED.has(stopReason) && blocks.every(({ type }) => type !== "toolUse"))
-    return { ok: false, failure: failure("model.bad_answer", `The model's answer is no use: ${stopReason}.`, true) };
+  if (MALFORMED.has(stopReason) && blocks.every(({ type }) => type !== "toolUse")) {
+    const found = failure("model.bad_answer", `The model's answer is no use: ${stopReason}.`, true);
+    return { ok: false, failure: withUsage(found, usageOf(answer, answer.streamed, model)) };
+  }
   return { ok: true, response: responseOf(answer, { model, prefix }) };
 }

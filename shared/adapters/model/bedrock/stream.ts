@@ -25,6 +25,7 @@ export async function gather(
   events: AsyncIterable<ConverseStreamOutput>,
   show: (delta: Delta) => void,
   alive: () => void,
+  told: (usage: TokenUsage | undefined) => void,
 ): Promise<WireAnswer> {
   const blocks = new Map<number, Pieces>();
   const block = (index = 0): Pieces => {
@@ -38,19 +39,24 @@ export async function gather(
   let stopReason: string | undefined;
   let usage: TokenUsage | undefined;
   let by: string | undefined;
-  for await (const event of events) {
-    alive();
-    seen++;
-    if (event.contentBlockStart?.start?.toolUse !== undefined) {
-      const { toolUseId = "", name = "" } = event.contentBlockStart.start.toolUse;
-      Object.assign(block(event.contentBlockStart.contentBlockIndex), { kind: "toolUse", id: toolUseId, name });
-    } else if (event.contentBlockDelta?.delta !== undefined)
-      take(block(event.contentBlockDelta.contentBlockIndex), event.contentBlockDelta.delta, show);
-    else if (event.messageStop !== undefined) stopReason = event.messageStop.stopReason ?? "";
-    else if (event.metadata !== undefined) {
-      usage = event.metadata.usage;
-      by = servedBy(event.metadata);
+  try {
+    for await (const event of events) {
+      alive();
+      seen++;
+      if (event.contentBlockStart?.start?.toolUse !== undefined) {
+        const { toolUseId = "", name = "" } = event.contentBlockStart.start.toolUse;
+        Object.assign(block(event.contentBlockStart.contentBlockIndex), { kind: "toolUse", id: toolUseId, name });
+      } else if (event.contentBlockDelta?.delta !== undefined)
+        take(block(event.contentBlockDelta.contentBlockIndex), event.contentBlockDelta.delta, show);
+      else if (event.messageStop !== undefined) stopReason = event.messageStop.stopReason ?? "";
+      else if (event.metadata !== undefined) {
+        usage = event.metadata.usage;
+        told(usage);
+        by = servedBy(event.metadata);
+      }
     }
+  } catch (thrown) {
+    if (stopReason === undefined || usage === undefined) throw thrown; // else all of it came, and is paid
   }
   if (stopReason === undefined || usage === undefined) throw new CutStream(seen); // without usage the books would be wrong
   const inOrder = [...blocks].sort(([a], [b]) => a - b);

@@ -3,13 +3,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { MODEL_POLL_MAX_MS, MODEL_POLL_MS, MODEL_SILENCE_MS, MODEL_TRIES } from "../../../core/limits.ts";
 import type { AskContext, ModelFailure } from "../../../ports/model.ts";
-import { failure } from "../failure.ts";
+import { failure, withUsage } from "../failure.ts";
 import { createSilence } from "../silence.ts";
 import { PAGE } from "./client.ts";
 import { complaintOf, failureOf, stopped } from "./failures.ts";
 import type { Asked } from "./leave-out.ts";
 import { createWatch, type Line } from "./line.ts";
-import { gather, isOpen, isWanted, readResponse, responseOf, type WireResponse } from "./responses-answer.ts";
+import { gather, isOpen, isWanted, readResponse, responseOf, usedBy, type WireResponse } from "./responses-answer.ts";
 import type { ResponsesDraft } from "./responses-request.ts";
 import { eventsOf, isEventStream, readJson } from "./wire.ts";
 
@@ -54,11 +54,13 @@ export async function askInBackground(line: Line, draft: ResponsesDraft, context
   return fetched;
 }
 
-function ended(wire: WireResponse, { settings }: Line): Asked {
+/** What came of an answer that is over. `stored`: the provider keeps it. */
+export function ended(wire: WireResponse, { settings }: Line, stored = true): Asked {
   try {
-    return { ok: true, response: responseOf(wire, { model: settings.model, stored: true }) };
+    return { ok: true, response: responseOf(wire, { model: settings.model, stored }) };
   } catch (thrown) {
-    return { ok: false, failure: failureOf(thrown, settings), complaint: complaintOf(thrown) };
+    const failed = withUsage(failureOf(thrown, settings), usedBy(wire));
+    return { ok: false, failure: failed, complaint: complaintOf(thrown) };
   }
 }
 

@@ -1,6 +1,6 @@
 // An answer of chat completions, whole or put together from its chunks.
 import { toJson } from "../../../core/json.ts";
-import type { AssistantPart, ModelResponse, StopReason } from "../../../core/messages.ts";
+import type { AssistantPart, ModelResponse, StopReason, Usage } from "../../../core/messages.ts";
 import type { Delta } from "../../../ports/model.ts";
 import { BadAnswer } from "./failures.ts";
 import { notePart } from "./reasoning.ts";
@@ -66,6 +66,12 @@ function stopOf(reason: unknown, content: readonly AssistantPart[]): StopReason 
   return content.some((p) => p.type === "toolUse") ? "toolUse" : "end";
 }
 
+/** What an answer, or a part of one, says that was used; null: nothing. */
+export const usedBy = (body: unknown): Usage | null => {
+  const { usage } = fieldsOf(body);
+  return typeof usage === "object" && usage !== null ? readUsage(usage) : null;
+};
+
 function readUsage(usage: unknown) {
   const { prompt_tokens, prompt_tokens_details, completion_tokens, completion_tokens_details } = fieldsOf(usage);
   const { cached_tokens, cache_write_tokens } = fieldsOf(prompt_tokens_details);
@@ -85,10 +91,14 @@ interface OpenCall {
 }
 
 /**
- * The whole completion at the stream's end. What breaks off after the answer has ended only costs the usage.
+ * The whole completion at the stream's end. `heard` gets every chunk. What breaks off after the answer has ended only costs the usage.
  * @throws BadAnswer where the stream ended before.
  */
-export async function gatherChunks(events: AsyncIterable<object>, show: (delta: Delta) => void): Promise<object> {
+export async function gatherChunks(
+  events: AsyncIterable<object>,
+  show: (delta: Delta) => void,
+  heard: (chunk: object) => void,
+): Promise<object> {
   const texts = new Map<string, string[]>();
   const calls: OpenCall[] = [];
   const byIndex = new Map<unknown, OpenCall>();
@@ -106,6 +116,7 @@ export async function gatherChunks(events: AsyncIterable<object>, show: (delta: 
   try {
     for await (const chunk of events as AsyncIterable<WireCompletion>) {
       const { usage, model } = chunk;
+      heard(chunk);
       last = { ...last, ...(model ? { model } : {}), ...(usage ? { usage } : {}) };
       const choice = fieldsOf(chunk.choices?.[0]);
       const delta = fieldsOf(choice.delta);

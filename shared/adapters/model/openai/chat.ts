@@ -3,14 +3,14 @@
 // turned out to take longer than a whole answer can be waited for.
 import type OpenAI from "openai";
 import { MODEL_SILENCE_MS, MODEL_TIMEOUT_MS } from "../../../core/limits.ts";
-import type { ModelResponse } from "../../../core/messages.ts";
-import type { AskContext, Model, ModelAnswer } from "../../../ports/model.ts";
-import { failure } from "../failure.ts";
+import type { ModelResponse, Usage } from "../../../core/messages.ts";
+import type { AskContext, Model, ModelAnswer, ModelFailure } from "../../../ports/model.ts";
+import { failure, withUsage } from "../failure.ts";
 import { createSilence, type Silence } from "../silence.ts";
-import { completionOf, gatherChunks } from "./chat-answer.ts";
+import { completionOf, gatherChunks, usedBy } from "./chat-answer.ts";
 import { type ChatDraft, chatDraft } from "./chat-request.ts";
 import { createClient, type OpenAiSettings } from "./client.ts";
-import { complaintOf, failureOf, stopped, wasTooSlow } from "./failures.ts";
+import { type Complaint, complaintOf, failureOf, stopped, wasTooSlow } from "./failures.ts";
 import { mediaLimits, readFiles } from "./files.ts";
 import { type Asked, askLegally, createLearned } from "./leave-out.ts";
 import { createWatch, type Line, NOBODY, type Watch } from "./line.ts";
@@ -45,15 +45,24 @@ async function askOnce(line: Line, draft: ChatDraft, context: AskContext, tooSlo
   const { silenceMs = MODEL_SILENCE_MS } = settings;
   const watch = createWatch(context.onDelta);
   const silence = createSilence(signal, draft.stream ? silenceMs : MODEL_TIMEOUT_MS);
+  let used: Usage | null = null;
+  const heard = (body: object): void => {
+    used = usedBy(body) ?? used; // some servers count in every chunk
+  };
+  const failed = (found: ModelFailure, complaint: Complaint | null = null): Asked => ({
+    ok: false,
+    failure: withUsage(found, used),
+    complaint,
+  });
   try {
-    return { ok: true, response: await answer(line, draft, silence, watch) };
+    return { ok: true, response: await answer(line, draft, silence, { watch, heard }) };
   } catch (thrown) {
     watch.void();
-    if (signal.aborted) return { ok: false, failure: stopped(), complaint: null };
+    if (signal.aborted) return failed(stopped());
     if (wasTooSlow(thrown)) tooSlow();
-    if (!silence.isOver()) return { ok: false, failure: failureOf(thrown, settings), complaint: complaintOf(thrown) };
+    if (!silence.isOver()) return failed(failureOf(thrown, settings), complaintOf(thrown));
     const words = `The provider sent nothing for ${(draft.stream ? silenceMs : MODEL_TIMEOUT_MS) / 1000} s.`;
-    return { ok: false, failure: failure("model.unavailable", words, true), complaint: null };
+    return failed(failure("model.unavailable", words, true));
   } finally {
     silence.end();
   }
@@ -63,13 +72,15 @@ async function answer(
   { client, settings: { model } }: Line,
   { body }: ChatDraft,
   silence: Silence,
-  watch: Watch,
+  { watch, heard }: { readonly watch: Watch; readonly heard: (body: object) => void },
 ): Promise<ModelResponse> {
   const response = await client.post("/chat/completions", { body, signal: silence.signal }).asResponse();
   silence.broken();
   if (isEventStream(response))
-    return completionOf(await gatherChunks(eventsOf(response, silence.broken), watch.show), model);
-  const whole = completionOf(await readJson(response), model);
+    return completionOf(await gatherChunks(eventsOf(response, silence.broken), watch.show, heard), model);
+  const said = await readJson(response);
+  heard(said as object);
+  const whole = completionOf(said, model);
   for (const part of whole.content) if (part.type === "text") watch.show(part);
   return whole;
 }

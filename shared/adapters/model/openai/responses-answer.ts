@@ -1,7 +1,7 @@
 // An answer of the Responses API, whole or put together from its stream.
 import { APIError } from "openai";
 import { canonical, type Json, toJson } from "../../../core/json.ts";
-import type { AssistantPart, ModelResponse, StopReason } from "../../../core/messages.ts";
+import type { AssistantPart, ModelResponse, StopReason, Usage } from "../../../core/messages.ts";
 import type { Delta } from "../../../ports/model.ts";
 import { BadAnswer } from "./failures.ts";
 import { type Note, notePart, type Origin } from "./reasoning.ts";
@@ -49,6 +49,10 @@ export function responseOf(wire: WireResponse, origin: Origin): ModelResponse {
     ...(typeof wire.model === "string" ? { servedBy: wire.model } : {}),
   };
 }
+
+/** What an answer says that it used, failed ones too; null: nothing. */
+export const usedBy = ({ usage }: WireResponse): Usage | null =>
+  usage === undefined || usage === null ? null : readUsage(fieldsOf(toJson(usage)));
 
 /** Kept whole, since only the provider can read it: all but what is said and called. */
 const isHeld = (type: string): boolean => type !== "message" && type !== "function_call";

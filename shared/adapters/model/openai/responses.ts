@@ -2,18 +2,17 @@
 // answers in the background, which another worker can fetch (background.ts).
 import type OpenAI from "openai";
 import { MODEL_SILENCE_MS, MODEL_TIMEOUT_MS } from "../../../core/limits.ts";
-import type { ModelResponse } from "../../../core/messages.ts";
 import type { AskContext, Delta, Model, ModelAnswer } from "../../../ports/model.ts";
 import { failure } from "../failure.ts";
 import { createSilence, type Silence } from "../silence.ts";
-import { askInBackground, fetchAccepted } from "./background.ts";
+import { askInBackground, ended, fetchAccepted } from "./background.ts";
 import { createClient, type OpenAiSettings } from "./client.ts";
 import { complaintOf, failureOf, stopped } from "./failures.ts";
 import { mediaLimits, readFiles } from "./files.ts";
 import { type Asked, askLegally, createLearned } from "./leave-out.ts";
 import { createWatch, type Line, NOBODY } from "./line.ts";
 import { isBackground } from "./options.ts";
-import { gather, isWanted, readResponse, responseOf } from "./responses-answer.ts";
+import { gather, isWanted, readResponse, type WireResponse } from "./responses-answer.ts";
 import { type ResponsesDraft, responsesDraft } from "./responses-request.ts";
 import { eventsOf, isEventStream, readJson } from "./wire.ts";
 
@@ -46,7 +45,10 @@ async function askOnce(line: Line, draft: ResponsesDraft, context: AskContext): 
   const watch = createWatch(context.onDelta);
   const silence = createSilence(signal, draft.stream ? silenceMs : MODEL_TIMEOUT_MS);
   try {
-    return { ok: true, response: await answer(line.client, draft, silence, { settings, show: watch.show }) };
+    const wire = await answer(line.client, draft, silence, watch.show);
+    const read = ended(wire, line, false);
+    if (!read.ok) watch.void();
+    return read;
   } catch (thrown) {
     watch.void();
     if (signal.aborted) return { ok: false, failure: stopped(), complaint: null };
@@ -62,12 +64,11 @@ async function answer(
   client: OpenAI,
   { body }: ResponsesDraft,
   silence: Silence,
-  { settings, show }: { readonly settings: OpenAiSettings; readonly show: (delta: Delta) => void },
-): Promise<ModelResponse> {
+  show: (delta: Delta) => void,
+): Promise<WireResponse> {
   const response = await client.post("/responses", { body, signal: silence.signal }).asResponse();
   silence.broken();
-  const wire = isEventStream(response)
+  return isEventStream(response)
     ? await gather(eventsOf(response, silence.broken, isWanted), show, async () => {})
     : readResponse(await readJson(response));
-  return responseOf(wire, { model: settings.model, stored: false });
 }
