@@ -89,6 +89,9 @@ DATABASE_URL uses a Postgres of your own. TOREN_DEBUG=1 shows where an error cam
 Exit codes: 0 done, 1 the run failed, 2 wrong usage, 3 no server or database,
 130 stopped by Ctrl-C before the run ended (it is kept).`;
 
+/** A narrower column of text is left to the terminal. */
+const HELP_TEXT_COLUMNS_MIN = 20;
+
 /** Commander's settings aren't inherited by commands that are added. */
 function configure(command: Command, terminal: Terminal, called = command.name()): void {
   command.exitOverride().configureOutput({
@@ -99,6 +102,7 @@ function configure(command: Command, terminal: Terminal, called = command.name()
     getOutHasColors: () => terminal.out.colour,
     getErrHasColors: () => terminal.err.colour,
   });
+  command.configureHelp({ minWidthToWrap: HELP_TEXT_COLUMNS_MIN });
   command.showHelpAfterError(`(${called} --help says more)`);
   for (const child of command.commands) configure(child, terminal, `${called} ${child.name()}`);
 }

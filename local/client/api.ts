@@ -24,6 +24,8 @@ export interface NewRun {
   readonly process?: string;
   readonly input: Json;
   readonly files: readonly string[];
+  /** Labels to find it by. */
+  readonly attributes?: Readonly<Record<string, string>>;
 }
 
 /** Every method rejects with a TorenError: what the server said, or `server.unreachable`. */

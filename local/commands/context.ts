@@ -39,6 +39,9 @@ export const writeJson = (terminal: Terminal, value: unknown): void => terminal.
 /** A message of ours; what others wrote goes out as it is. */
 export const say = (terminal: Terminal, text: string): void => terminal.err.write(`${asCalled(text, terminal.env)}\n`);
 
+/** Somebody wanted it to stop; else the reader of its output went away, and nobody is left to be told. */
+export const wasCtrlC = ({ interrupted }: Terminal): boolean => interrupted.aborted && interrupted.reason !== "EPIPE";
+
 export function parsePort(text: string): number {
   if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535)
     throw new InvalidArgumentError("A port is a number from 0 to 65535; 0 takes a free one.");

@@ -9,7 +9,8 @@ import { UsageError } from "../client/usage-error.ts";
 import { type Style, styleOf } from "../terminal/style.ts";
 import { cut, oneLine, printable } from "../terminal/terminal.ts";
 import { ago } from "../terminal/units.ts";
-import { type Context, EXIT, parseCount, say, subcommand, writeJson } from "./context.ts";
+import { answered } from "./answered.ts";
+import { type Context, parseCount, say, subcommand } from "./context.ts";
 
 interface Options {
   readonly limit?: number;
@@ -34,21 +35,16 @@ const listCommand = (context: Context): Command =>
 
 async function list({ terminal }: Context, { limit = LIST_DEFAULT, json }: Options): Promise<number> {
   if (limit > DEAD_LETTERS_PAGE_MAX) throw new UsageError(`--limit is at most ${DEAD_LETTERS_PAGE_MAX}.`);
-  const connection = await connectToRead(terminal);
-  try {
-    const page = await connection.api.deadLetters({ limit: String(limit) });
-    if (json) writeJson(terminal, page);
-    else {
+  return await answered(terminal, connectToRead, json, {
+    ask: (api) => api.deadLetters({ limit: String(limit) }),
+    show: (page) => {
       if (page.deadLetters.length === 0) say(terminal, "No dead letters.");
       const style = styleOf(terminal.out);
       const columns = terminal.out.size()?.columns ?? Number.POSITIVE_INFINITY;
       for (const letter of page.deadLetters) terminal.out.write(`${row(letter, style, Date.now(), columns)}\n`);
       if (page.next !== null) say(terminal, style.dim("There are more: --limit shows more."));
-    }
-    return EXIT.done;
-  } finally {
-    await connection.close();
-  }
+    },
+  });
 }
 
 const ID_COLUMNS = 10;
@@ -74,22 +70,15 @@ const showCommand = (context: Context): Command =>
   subcommand("show", "one of them, with its whole body")
     .argument("<id>", "its id, as list gives it")
     .action((id: string, { json }: Options) =>
-      context.run(json, async () => {
-        const { terminal } = context;
-        const connection = await connectToRead(terminal);
-        try {
-          const letter = await connection.api.deadLetter(id);
-          if (json) writeJson(terminal, letter);
-          else {
-            const style = styleOf(terminal.out);
-            terminal.out.write(
-              `${row(letter, style, Date.now(), Number.POSITIVE_INFINITY)}\n${printable(JSON.stringify(letter.body, null, 2))}\n`,
-            );
-          }
-          return EXIT.done;
-        } finally {
-          await connection.close();
-        }
+      context.run(json, () => {
+        const { out } = context.terminal;
+        return answered(context.terminal, connectToRead, json, {
+          ask: (api) => api.deadLetter(id),
+          show: (letter) =>
+            out.write(
+              `${row(letter, styleOf(out), Date.now(), Number.POSITIVE_INFINITY)}\n${printable(JSON.stringify(letter.body, null, 2))}\n`,
+            ),
+        });
       }),
     );
 
@@ -115,16 +104,20 @@ const several = (
       context.run(options.json, async () => {
         const { terminal } = context;
         if ((ids.length === 0) === (options.all !== true)) throw new UsageError("Name dead letters, or say --all.");
-        const { api } = await demandServer(terminal);
-        const acted: string[] = [];
-        for (const id of options.all ? await allIds(api) : ids) {
-          await act(api, id);
-          acted.push(id);
-          if (!options.json) say(terminal, `${printable(oneLine(id))} has been ${done}.`);
-        }
-        if (options.json) writeJson(terminal, { [done]: acted });
-        else if (acted.length === 0) say(terminal, "No dead letters.");
-        return EXIT.done;
+        return await answered(terminal, demandServer, options.json, {
+          ask: async (api) => {
+            const acted: string[] = [];
+            for (const id of options.all ? await allIds(api) : ids) {
+              await act(api, id);
+              acted.push(id);
+              if (!options.json) say(terminal, `${printable(oneLine(id))} has been ${done}.`);
+            }
+            return { [done]: acted };
+          },
+          show: ({ [done]: acted = [] }) => {
+            if (acted.length === 0) say(terminal, "No dead letters.");
+          },
+        });
       }),
     );
 

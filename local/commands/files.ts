@@ -10,6 +10,7 @@ import { UsageError } from "../client/usage-error.ts";
 import { type Style, styleOf } from "../terminal/style.ts";
 import { oneLine } from "../terminal/terminal.ts";
 import { ago, bytes, counted } from "../terminal/units.ts";
+import { answered } from "./answered.ts";
 import { type Context, EXIT, parseCount, say, subcommand, writeJson } from "./context.ts";
 
 export function filesCommand(context: Context): Command {
@@ -51,22 +52,15 @@ const listCommand = (context: Context): Command =>
     .action((options: { limit: number; json?: boolean }) =>
       context.run(options.json, async () => {
         if (options.limit > FILES_PAGE_MAX) throw new UsageError(`--limit is at most ${FILES_PAGE_MAX}.`);
-        const connection = await connectToRead(context.terminal);
-        try {
-          show(context, await connection.api.files({ limit: String(options.limit) }), options.json);
-          return EXIT.done;
-        } finally {
-          await connection.close();
-        }
+        return await answered(context.terminal, connectToRead, options.json, {
+          ask: (api) => api.files({ limit: String(options.limit) }),
+          show: (page) => show(context, page),
+        });
       }),
     );
 
-function show({ terminal }: Context, page: FilesPageJson, json: boolean | undefined): void {
+function show({ terminal }: Context, page: FilesPageJson): void {
   const style = styleOf(terminal.out);
-  if (json) {
-    writeJson(terminal, page);
-    return;
-  }
   if (page.files.length === 0) say(terminal, "No files.");
   const now = Date.now();
   const columns = widest(page.files);
@@ -81,20 +75,18 @@ const removeCommand = (context: Context): Command =>
   subcommand("rm", "remove files that no run under way has")
     .argument("<id...>", "their ids, as list gives them")
     .action((ids: string[], { json }: { json?: boolean }) =>
-      context.run(json, async () => {
-        const { terminal } = context;
-        const connection = await connectToRead(terminal);
-        try {
-          for (const id of ids) {
-            await connection.api.removeFile(id);
-            if (!json) say(terminal, `${id} has been removed.`);
-          }
-          if (json) writeJson(terminal, { removed: ids });
-          return EXIT.done;
-        } finally {
-          await connection.close();
-        }
-      }),
+      context.run(json, () =>
+        answered(context.terminal, connectToRead, json, {
+          ask: async (api) => {
+            for (const id of ids) {
+              await api.removeFile(id);
+              if (!json) say(context.terminal, `${id} has been removed.`); // those before one that is refused are gone
+            }
+            return { removed: ids };
+          },
+          show: () => {},
+        }),
+      ),
     );
 
 const NAME_COLUMNS_MAX = 40;

@@ -4,7 +4,8 @@ import type { Command } from "commander";
 import { demandServer } from "../client/connect.ts";
 import { connectToRead } from "../client/connect-to-read.ts";
 import { wholeRunId } from "../client/run-id.ts";
-import { type Context, EXIT, say, subcommand, writeJson } from "./context.ts";
+import { answered } from "./answered.ts";
+import { type Context, EXIT, say, subcommand } from "./context.ts";
 
 interface Options {
   readonly from?: string;
@@ -19,18 +20,19 @@ export const forkCommand = (context: Context): Command =>
     .option("--rerun", "effects that the run had may be had again")
     .action((typed: string, options: Options) => context.run(options.json, () => fork(context, typed, options)));
 
-async function fork({ terminal }: Context, typed: string, { from, rerun = false, json }: Options): Promise<number> {
-  const { api } = await demandServer(terminal);
-  const source = await wholeRunId(api, typed);
-  const request = { rerun, by: terminal.user, ...(from === undefined ? {} : { from }) };
-  const { runId, agent } = await api.fork(source, request, randomUUID());
-  if (json) writeJson(terminal, { runId, agent, forkedFrom: source });
-  else {
-    terminal.out.write(`${runId}\n`);
-    say(terminal, `Run ${source} has been forked. \`toren jobs tail ${runId}\` follows the new one.`);
-  }
-  return EXIT.done;
-}
+const fork = ({ terminal }: Context, typed: string, { from, rerun = false, json }: Options): Promise<number> =>
+  answered(terminal, demandServer, json, {
+    ask: async (api) => {
+      const forkedFrom = await wholeRunId(api, typed);
+      const request = { rerun, by: terminal.user, ...(from === undefined ? {} : { from }) };
+      const { runId, agent } = await api.fork(forkedFrom, request, randomUUID());
+      return { runId, agent, forkedFrom };
+    },
+    show: ({ runId, forkedFrom }) => {
+      terminal.out.write(`${runId}\n`);
+      say(terminal, `Run ${forkedFrom} has been forked. \`toren jobs tail ${runId}\` follows the new one.`);
+    },
+  });
 
 export const exportCommand = (context: Context): Command =>
   subcommand("export", "everything on record of a run, as lines of JSON")

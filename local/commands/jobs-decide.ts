@@ -7,7 +7,8 @@ import { wholeRunId } from "../client/run-id.ts";
 import { mark, styleOf } from "../terminal/style.ts";
 import { oneLine } from "../terminal/terminal.ts";
 import { approvalLines, openApprovals } from "../terminal/waits.ts";
-import { type Context, EXIT, say, subcommand, writeJson } from "./context.ts";
+import { answered } from "./answered.ts";
+import { type Context, say, subcommand } from "./context.ts";
 
 interface Options {
   readonly call?: string;
@@ -31,35 +32,32 @@ export const denyCommand = (context: Context): Command =>
     (typed: string, options: Options) => context.run(options.json, () => decide(context, typed, options, false)),
   );
 
-async function decide({ terminal }: Context, typed: string, options: Options, granted: boolean): Promise<number> {
-  const { api } = await demandServer(terminal);
-  const runId = await wholeRunId(api, typed);
-  const asked = chosen(await api.run(runId), options.call);
+function decide({ terminal }: Context, typed: string, options: Options, granted: boolean): Promise<number> {
   const style = styleOf(terminal.err);
-  if (asked !== null && !options.json) terminal.err.write(`${approvalLines(asked, style, Date.now()).join("\n")}\n`);
-  const call = asked?.key ?? options.call; // exactly what was shown, also where several have one id
-  const { comment } = options;
-  // Where nothing waits, the server knows why: decided by somebody, ended, or never asked.
-  await api.approve(runId, {
-    granted,
-    by: terminal.user,
-    ...(call === undefined ? {} : { call }),
-    ...(comment === undefined ? {} : { comment }),
+  const { user: by } = terminal;
+  return answered(terminal, demandServer, options.json, {
+    ask: async (api) => {
+      const runId = await wholeRunId(api, typed);
+      const asked = chosen(await api.run(runId), options.call);
+      if (asked !== null && !options.json)
+        terminal.err.write(`${approvalLines(asked, style, Date.now()).join("\n")}\n`);
+      const call = asked?.key ?? options.call; // exactly what was shown, also where several have one id
+      const { comment } = options;
+      // Where nothing waits, the server knows why: decided by somebody, ended, or never asked.
+      await api.approve(runId, {
+        granted,
+        by,
+        ...(call === undefined ? {} : { call }),
+        ...(comment === undefined ? {} : { comment }),
+      });
+      return { runId, call: asked?.call ?? call, tool: asked?.tool, args: asked?.args, granted, by };
+    },
+    show: () =>
+      say(
+        terminal,
+        `  ${mark(granted ? "done" : "cancelled", style)} ${granted ? "Granted" : "Denied"} by ${oneLine(by)}.`,
+      ),
   });
-  if (options.json)
-    writeJson(terminal, {
-      runId,
-      call: asked?.call ?? call,
-      tool: asked?.tool,
-      args: asked?.args,
-      granted,
-      by: terminal.user,
-    });
-  else {
-    const said = granted ? "Granted" : "Denied";
-    say(terminal, `  ${mark(granted ? "done" : "cancelled", style)} ${said} by ${oneLine(terminal.user)}.`);
-  }
-  return EXIT.done;
 }
 
 /** The call that is meant, by its id, its key, or the beginning of one; null: none waits that it could be. */

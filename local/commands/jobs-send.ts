@@ -5,7 +5,8 @@ import { demandServer } from "../client/connect.ts";
 import { wholeRunId } from "../client/run-id.ts";
 import { UsageError } from "../client/usage-error.ts";
 import { shortId } from "../terminal/units.ts";
-import { type Context, EXIT, say, subcommand, writeJson } from "./context.ts";
+import { answered } from "./answered.ts";
+import { type Context, say, subcommand } from "./context.ts";
 
 interface Options {
   readonly close?: boolean;
@@ -31,12 +32,16 @@ async function send(
 ): Promise<number> {
   const { close = false, steer = false } = options;
   if (given === undefined && !close) throw new UsageError("What is to be said? Give a text, or --close.");
-  const { api } = await demandServer(terminal);
-  const runId = await wholeRunId(api, typed);
   const text = given === "-" ? await terminal.readInput() : (given ?? "");
-  await api.send(runId, { text, close, steer }, randomUUID());
-  if (options.json) writeJson(terminal, { runId });
-  else if (text.trim() === "") say(terminal, `Session ${runId} has been closed.`);
-  else say(terminal, `Sent. \`toren jobs show ${shortId(runId)}\` has the conversation.`);
-  return EXIT.done;
+  return await answered(terminal, demandServer, options.json, {
+    ask: async (api) => {
+      const runId = await wholeRunId(api, typed);
+      await api.send(runId, { text, close, steer }, randomUUID());
+      return { runId };
+    },
+    show: ({ runId }) => {
+      if (text.trim() === "") say(terminal, `Session ${runId} has been closed.`);
+      else say(terminal, `Sent. \`toren jobs show ${shortId(runId)}\` has the conversation.`);
+    },
+  });
 }

@@ -8,7 +8,7 @@ import { waveNames } from "../client/follow.ts";
 import { wholeRunId } from "../client/run-id.ts";
 import { styleOf } from "../terminal/style.ts";
 import { cut, oneLine } from "../terminal/terminal.ts";
-import { accountLines, headline, reasonLines, treeLines } from "../terminal/tree.ts";
+import { accountLines, headline, originLines, reasonLines, treeLines } from "../terminal/tree.ts";
 import { decidedLines, transcriptLines, waitLines, waitsForPerson } from "../terminal/waits.ts";
 import { type Context, EXIT, parseCount, subcommand, writeJson } from "./context.ts";
 import { outputText } from "./run.ts";
@@ -53,6 +53,7 @@ async function show({ terminal }: Context, typed: string, options: Options): Pro
     const lines = [
       headline(run, style, now),
       `  ${style.dim(run.runId)}`,
+      ...originLines(run, style),
       `  ${style.dim(input)}`,
       "",
       ...treeLines(run, tree),

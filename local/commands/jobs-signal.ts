@@ -6,7 +6,8 @@ import { demandServer } from "../client/connect.ts";
 import { wholeRunId } from "../client/run-id.ts";
 import { UsageError } from "../client/usage-error.ts";
 import { shortId } from "../terminal/units.ts";
-import { type Context, EXIT, say, subcommand, writeJson } from "./context.ts";
+import { answered } from "./answered.ts";
+import { type Context, say, subcommand } from "./context.ts";
 
 interface Options {
   readonly text?: boolean;
@@ -32,12 +33,14 @@ async function signal(
 ): Promise<number> {
   const written = given === "-" ? await terminal.readInput() : given;
   const value = options.text ? (written ?? "") : asJson(written);
-  const { api } = await demandServer(terminal);
-  const runId = await wholeRunId(api, typed);
-  await api.signal(runId, { signal: name, value }, randomUUID());
-  if (options.json) writeJson(terminal, { runId });
-  else say(terminal, `Sent. \`toren jobs tail ${shortId(runId)}\` follows the run.`);
-  return EXIT.done;
+  return await answered(terminal, demandServer, options.json, {
+    ask: async (api) => {
+      const runId = await wholeRunId(api, typed);
+      await api.signal(runId, { signal: name, value }, randomUUID());
+      return { runId };
+    },
+    show: ({ runId }) => say(terminal, `Sent. \`toren jobs tail ${shortId(runId)}\` follows the run.`),
+  });
 }
 
 function asJson(written: string | undefined): Json {

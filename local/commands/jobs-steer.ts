@@ -7,7 +7,8 @@ import { demandServer } from "../client/connect.ts";
 import { wholeRunId } from "../client/run-id.ts";
 import { styleOf } from "../terminal/style.ts";
 import { waitLines } from "../terminal/waits.ts";
-import { type Context, EXIT, say, subcommand, writeJson } from "./context.ts";
+import { answered } from "./answered.ts";
+import { type Context, say, subcommand } from "./context.ts";
 import { positive } from "./run.ts";
 
 interface Options {
@@ -86,11 +87,13 @@ const steer = (
   done: string,
   act: (api: Api, runId: string) => Promise<void>,
 ): Promise<void> =>
-  run(options.json, async () => {
-    const connection = await demandServer(terminal);
-    const runId = await wholeRunId(connection.api, typed);
-    await act(connection.api, runId);
-    if (options.json) writeJson(terminal, { runId });
-    else say(terminal, `Run ${runId} has been ${done}.`);
-    return EXIT.done;
-  });
+  run(options.json, () =>
+    answered(terminal, demandServer, options.json, {
+      ask: async (api) => {
+        const runId = await wholeRunId(api, typed);
+        await act(api, runId);
+        return { runId };
+      },
+      show: ({ runId }) => say(terminal, `Run ${runId} has been ${done}.`),
+    }),
+  );

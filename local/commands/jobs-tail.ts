@@ -11,7 +11,8 @@ import { wholeRunId } from "../client/run-id.ts";
 import { watchLive } from "../client/watch-live.ts";
 import { jsonTail, type TailScreen, tailScreen } from "../terminal/tail-screen.ts";
 import type { Terminal } from "../terminal/terminal.ts";
-import { type Context, EXIT, say, subcommand } from "./context.ts";
+import { shortId } from "../terminal/units.ts";
+import { type Context, EXIT, EXIT_INTERRUPTED, say, subcommand, wasCtrlC } from "./context.ts";
 
 interface Options {
   readonly stream?: string;
@@ -43,7 +44,12 @@ async function tail({ terminal }: Context, typed: string, options: Options): Pro
         signal: AbortSignal.any([interrupted, over.signal]),
         onSaying: screen.saying,
       });
-    return await pages({ terminal, connection, screen, place }, runId, options);
+    const status = await pages({ terminal, connection, screen, place }, runId, options);
+    if (status !== null) return status;
+    if (!wasCtrlC(terminal)) return EXIT.done;
+    screen.rest();
+    say(terminal, `\nLeaving run ${runId}: \`toren jobs tail ${shortId(runId)}\` follows it again.`);
+    return EXIT_INTERRUPTED;
   } finally {
     over.abort();
     await watching;
@@ -59,11 +65,12 @@ interface Tailing {
   readonly place: { after: string };
 }
 
+/** Null: it was left before its end. */
 async function pages(
   { terminal, connection, screen, place }: Tailing,
   runId: string,
   options: Options,
-): Promise<number> {
+): Promise<number | null> {
   const { api } = connection;
   while (!terminal.interrupted.aborted) {
     const page = await nextPage(api, runId, place.after, options, terminal.interrupted);
@@ -76,7 +83,7 @@ async function pages(
       return EXIT.unreachable;
     }
   }
-  return EXIT.done;
+  return null;
 }
 
 /** A whole run tailed to its end answers as `toren run` does. */

@@ -5,7 +5,8 @@ import { connectToRead } from "../client/connect-to-read.ts";
 import { wholeRunId } from "../client/run-id.ts";
 import { UsageError } from "../client/usage-error.ts";
 import { counted } from "../terminal/units.ts";
-import { type Context, EXIT, say, subcommand, writeJson } from "./context.ts";
+import { answered } from "./answered.ts";
+import { type Context, say, subcommand } from "./context.ts";
 
 interface Options {
   readonly olderThan: string;
@@ -26,31 +27,26 @@ export const pruneCommand = (context: Context): Command =>
     .option("--dry-run", "only say how many there are")
     .action((options: Options) => context.run(options.json, () => prune(context, options)));
 
-async function prune({ terminal }: Context, { olderThan, agent, dryRun = false, json }: Options): Promise<number> {
-  const connection = await connectToRead(terminal);
-  try {
-    const { api } = connection;
-    const known = (await api.agents()).map((a) => a.name);
-    const agents = agent === undefined ? known : [agent];
-    let [runs, events] = [0, 0];
-    for (const name of agents)
-      for (let more = true; more && !terminal.interrupted.aborted; ) {
-        const pruned = await api.prune({ agent: name, olderThan, dryRun });
-        runs += pruned.runs;
-        events += pruned.events;
-        more = pruned.more;
-      }
-    if (json) writeJson(terminal, { runs, events, dryRun });
-    else
+const prune = ({ terminal }: Context, { olderThan, agent, dryRun = false, json }: Options): Promise<number> =>
+  answered(terminal, connectToRead, json, {
+    ask: async (api) => {
+      const agents = agent === undefined ? (await api.agents()).map((a) => a.name) : [agent];
+      let [runs, events] = [0, 0];
+      for (const name of agents)
+        for (let more = true; more && !terminal.interrupted.aborted; ) {
+          const pruned = await api.prune({ agent: name, olderThan, dryRun });
+          runs += pruned.runs;
+          events += pruned.events;
+          more = pruned.more;
+        }
+      return { runs, events, dryRun };
+    },
+    show: ({ runs, events }) =>
       say(
         terminal,
-        `${counted(runs, "run")} with ${counted(events, "event")} ${dryRun ? "would be" : "erased"}${dryRun ? " erased" : ""}.`,
-      );
-    return EXIT.done;
-  } finally {
-    await connection.close();
-  }
-}
+        `${counted(runs, "run")} with ${counted(events, "event")} ${dryRun ? "would be erased" : "erased"}.`,
+      ),
+  });
 
 export const eraseCommand = (context: Context): Command =>
   subcommand("erase", "forget a run that has ended, with everything on record of it, for ever")
@@ -60,15 +56,13 @@ export const eraseCommand = (context: Context): Command =>
       context.run(options.json, async () => {
         const { terminal } = context;
         if (options.yes !== true) throw new UsageError("Nothing brings an erased run back. Say --yes if it is meant.");
-        const connection = await connectToRead(terminal);
-        try {
-          const runId = await wholeRunId(connection.api, typed);
-          await connection.api.erase(runId);
-          if (options.json) writeJson(terminal, { erased: runId });
-          else say(terminal, `Run ${runId} has been erased.`);
-          return EXIT.done;
-        } finally {
-          await connection.close();
-        }
+        return await answered(terminal, connectToRead, options.json, {
+          ask: async (api) => {
+            const runId = await wholeRunId(api, typed);
+            await api.erase(runId);
+            return { erased: runId };
+          },
+          show: ({ erased }) => say(terminal, `Run ${erased} has been erased.`),
+        });
       }),
     );

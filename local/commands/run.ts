@@ -18,6 +18,7 @@ import { accountLines } from "../terminal/tree.ts";
 import { shortId } from "../terminal/units.ts";
 import { waitLines } from "../terminal/waits.ts";
 import { type Context, collect, EXIT, EXIT_INTERRUPTED, say, subcommand, writeJson } from "./context.ts";
+import { collectLabel, type Labels } from "./labels.ts";
 
 interface Options {
   readonly process?: string;
@@ -26,6 +27,7 @@ interface Options {
   readonly agents: string;
   readonly maxCost?: string;
   readonly maxTokens?: string;
+  readonly label?: Labels;
   readonly detach?: boolean;
   readonly json?: boolean;
 }
@@ -44,6 +46,7 @@ export const runCommand = (context: Context): Command =>
     .option("--agents <folder>", "where the agents are, for a server of its own", "agents")
     .option("--max-cost <usd>", "US dollars that the run may spend on models")
     .option("--max-tokens <n>", "tokens that the run may use, input and output together")
+    .option("--label <key=value>", "a label to find the run by; may be given several times", collectLabel)
     .option("--detach", "only start it, on the server that runs here")
     .action((agent: string, input: string, options: Options) =>
       context.run(options.json, () => run(context, agent, input, options)),
@@ -66,6 +69,7 @@ async function run({ terminal }: Context, agent: string, input: string, options:
       agent,
       input: text,
       files: ids,
+      ...(options.label === undefined ? {} : { attributes: options.label }),
       ...(options.process === undefined ? {} : { process: options.process }),
       limits: {
         ...(options.maxCost === undefined ? {} : { maxCostUsd: positive("--max-cost", options.maxCost) }),

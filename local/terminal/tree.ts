@@ -43,6 +43,28 @@ export function headline(run: RunJson, style: Style, now: number): string {
   return `${mark(markOfRun(run.status), style)} ${name}  ${state}  ${style.dim(shortId(run.runId))}`;
 }
 
+/** Where it comes from, how often it was taken up again, and what it is labelled with. */
+export function originLines(
+  { forkedFrom, retries, attributes }: Pick<RunJson, "forkedFrom" | "retries" | "attributes">,
+  style: Style,
+): string[] {
+  const said = [
+    ...(forkedFrom === null ? [] : [`forked from ${forkedFrom}`]),
+    ...(retries === 0 ? [] : [`retried ${retries === 1 ? "once" : `${grouped(retries)} times`}`]),
+  ];
+  const labels = labelText(attributes);
+  return [...(said.length === 0 ? [] : [said.join(" · ")]), ...(labels === "" ? [] : [labels])].map(
+    (text) => `  ${style.dim(text)}`,
+  );
+}
+
+/** As they are given to `--label`. */
+export const labelText = (attributes: RunJson["attributes"]): string =>
+  Object.entries(attributes)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, value]) => oneLine(`${key}=${value}`))
+    .join("  ");
+
 const STATES: Readonly<Partial<Record<RunJson["status"], string>>> = {
   created: "starting",
   waitingCut: "waits for a decision",

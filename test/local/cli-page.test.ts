@@ -52,3 +52,18 @@ test.each(program.commands.map((command) => [command.name(), command] as const))
 test("it has the exit codes", () => {
   for (const code of Object.values(EXIT)) expect(page).toMatch(new RegExp(`^\\| ${code} \\|`, "m"));
 });
+
+test.each(program.commands.filter((command) => command.commands.length > 0).map((c) => [c.name(), c] as const))(
+  "toren %s: a row for every command, and of every option those that have it",
+  (name, group) => {
+    const section = sections.get(`toren ${name}`) ?? "";
+    const listed = [...section.matchAll(/^\| `toren [a-z-]+ ([a-z]+)[^`]*` \|/gm)].map((hit) => hit[1]);
+    expect(listed.sort()).toEqual(group.commands.map((command) => command.name()).sort());
+    const rows = [...section.matchAll(/^\| `(--[^`]+)` \| ([a-z, ]+) \|/gm)];
+    const said = rows.map(([, flags, of = ""]) => `${flags}: ${of.split(", ").sort().join(", ")}`);
+    const has = (flags: string): string[] =>
+      group.commands.filter((command) => options(command).includes(flags)).map((command) => command.name());
+    const own = [...new Set(options(group))].filter((flags) => flags !== "--json");
+    expect(said.sort()).toEqual(own.map((flags) => `${flags}: ${has(flags).sort().join(", ")}`).sort());
+  },
+);
