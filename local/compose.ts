@@ -1,5 +1,6 @@
 // The laptop's composition: which adapter stands behind each port. Twin: functions/aws.ts.
 import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { httpDeps } from "../functions/http-deps.ts";
@@ -19,7 +20,7 @@ import { createPostgresTimers } from "../shared/adapters/timers/postgres.ts";
 import { withModel } from "../shared/authoring/define-agent.ts";
 import type { LoadProblem } from "../shared/authoring/problem.ts";
 import { TorenError } from "../shared/core/errors.ts";
-import { AGENT_LOAD_QUIET_MS, LEASE_MS } from "../shared/core/limits.ts";
+import { LEASE_MS } from "../shared/core/limits.ts";
 import type { EngineDeps } from "../shared/engine/deps.ts";
 import { createHolds } from "../shared/engine/holds.ts";
 import { sameSecret } from "../shared/http/auth.ts";
@@ -33,6 +34,7 @@ import type { Model } from "../shared/ports/model.ts";
 import { consoleFiles } from "./console-files.ts";
 import { loadAgents } from "./load/load-agents.ts";
 import { createAgents, type ReplaceableAgents } from "./load/registry.ts";
+import { saidIfSlow } from "./said-if-slow.ts";
 
 export interface LaptopOptions {
   readonly stateFolder: string;
@@ -81,7 +83,9 @@ export function openDatabase(
 /** @throws TorenError when the database can't be used, or a worker's code was never registered. */
 export async function composeLaptop(options: LaptopOptions): Promise<Laptop> {
   const { stateFolder, databaseUrl, onProgress } = options;
-  const database = await openDatabase(stateFolder, databaseUrl, onProgress === undefined ? {} : { onProgress });
+  const how = onProgress === undefined ? {} : { onProgress };
+  const opening = openDatabase(stateFolder, databaseUrl, how);
+  const database = await (databaseUrl ? opening : saidIfSlow(whatOpens(stateFolder), onProgress, opening));
   try {
     return await composeOver(database, options);
   } catch (e) {
@@ -90,12 +94,17 @@ export async function composeLaptop(options: LaptopOptions): Promise<Laptop> {
   }
 }
 
+const whatOpens = (stateFolder: string): string =>
+  existsSync(join(stateFolder, "postgres"))
+    ? "Starting the embedded Postgres …"
+    : "Making a Postgres database in the state folder, which has none yet …";
+
 async function composeOver(database: Database, options: LaptopOptions): Promise<Laptop> {
   const { log } = options;
-  const slow = setTimeout(() => options.onProgress?.("loading agents…"), AGENT_LOAD_QUIET_MS);
-  const loaded = await loadFrom(options).finally(() => clearTimeout(slow));
+  const loaded = await saidIfSlow("Loading agents …", options.onProgress, loadFrom(options));
   const deployments = createDeployments(database);
-  const agents = await deployed(database, deployments, loaded.agents, options.role);
+  const deploying = deployed(database, deployments, loaded.agents, options.role);
+  const agents = await saidIfSlow("Bringing the database's schemas to this version …", options.onProgress, deploying);
 
   const store = createStore(database);
   const { queue, live, watching, hearNoMore } = hearing(database, log);

@@ -3,6 +3,7 @@
 import { resolve } from "node:path";
 import { problemText } from "../../shared/authoring/problem.ts";
 import { TorenError } from "../../shared/core/errors.ts";
+import { saidIfSlow } from "../said-if-slow.ts";
 import { startServer } from "../server.ts";
 import { leaseMsIn } from "../settings.ts";
 import { type ServerRecord, stateFolderOf } from "../state.ts";
@@ -30,7 +31,7 @@ export interface OwnServerOptions {
 /** With the rule-based model server beside it where that was chosen. Closing it ends both. */
 export async function startOwnServer(terminal: Terminal, options: OwnServerOptions): Promise<OwnServer> {
   const { choice, say } = options;
-  const demo = choice.demo ? await startDemoModel(terminal.env) : null;
+  const demo = choice.demo ? await saidIfSlow("Starting the demo model …", say, startDemoModel(terminal.env)) : null;
   try {
     const server = await serve(terminal, options, demo);
     const broken = server.laptop.problems.filter((problem) => problem.agent === options.agent || problem.agent === "");

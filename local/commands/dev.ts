@@ -6,6 +6,7 @@ import { TorenError } from "../../shared/core/errors.ts";
 import { isAlive } from "../client/alive.ts";
 import { chooseModel, type DemoModel, type ModelChoice, startDemoModel } from "../client/models.ts";
 import type { AgentChange } from "../reload.ts";
+import { saidIfSlow } from "../said-if-slow.ts";
 import { type RunningServer, startServer } from "../server.ts";
 import { leaseMsIn } from "../settings.ts";
 import { stateFolderOf } from "../state.ts";
@@ -40,7 +41,9 @@ export const devCommand = (context: Context): Command =>
 
 async function dev({ terminal }: Context, options: Options): Promise<number> {
   const choice = chooseModel(options.model, terminal.env, false);
-  const demo = choice.demo ? await startDemoModel(terminal.env) : null;
+  const demo = choice.demo
+    ? await saidIfSlow("Starting the demo model …", (text) => say(terminal, text), startDemoModel(terminal.env))
+    : null;
   try {
     const server = await startAt(terminal, options, choice, demo);
     try {

@@ -122,8 +122,8 @@ export const SEARCH_LINE_CHARS = 8_000;
 export const FILE_TEXTS_KEPT_CHARS = 64 * 1024 * 1024;
 /** A role's system prompt: more than most models' whole context window. */
 export const SYSTEM_PROMPT_MAX_BYTES = 1024 * 1024;
-/** Agents that take longer to load than this are said to be loading. */
-export const AGENT_LOAD_QUIET_MS = 2_000;
+/** A part of a server's start that takes longer than this is said: making the database, loading agents. */
+export const START_QUIET_MS = 1_000;
 /** How long an agent's modules may take to load (they can await at their top level). */
 export const AGENT_LOAD_MS = 30_000;
 /** Bundles of agents that nobody has loaded for so long are deleted. */

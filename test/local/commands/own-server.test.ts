@@ -68,7 +68,7 @@ describe("toren run without a server", () => {
     await bench.write("slow/one/agent.yaml", "name: one\ndescription: d\nmodel: openai/x\nsystem: s\n");
     await bench.write("slow/one/tools.ts", `${wait}export {};\n`);
     const { err } = await bench.toren(["run", "one", "x", "--agents", "slow", "--model", "demo"]);
-    expect(err).toContain("loading agents…");
+    expect(err).toContain("Loading agents …");
   });
 
   test("a broken agent is said with file and line, and nothing runs", async () => {
