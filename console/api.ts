@@ -30,6 +30,9 @@ export const post = <T>(path: string, body: unknown = {}, headers: Record<string
     headers: { "content-type": "application/json", ...headers },
   });
 
+export const patch = <T>(path: string, body: unknown): Promise<T> =>
+  ask<T>(path, { method: "PATCH", body: JSON.stringify(body), headers: { "content-type": "application/json" } });
+
 export const remove = <T>(path: string): Promise<T> => ask<T>(path, { method: "DELETE" });
 
 export const upload = <T>(path: string, content: Blob): Promise<T> =>

@@ -1,32 +1,30 @@
 // The agents that this server works for: their processes, roles, models and tools.
 import { href } from "../model/route.ts";
 import { shown } from "../model/text.ts";
-import { Empty, Failure, Head, Panel, Skeleton } from "../parts/basics.tsx";
+import { Empty, Head, Panel } from "../parts/basics.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { Loaded } from "../parts/loaded.tsx";
 import { type AgentJson, useAgents } from "../use-agents.ts";
 
 const LIVE_MS = 5_000;
 
 export function AgentsPage() {
-  const { value, error, refresh } = useAgents(LIVE_MS);
+  const none = (
+    <Panel>
+      <Empty icon="bot" title="No agent is served here">
+        <p>
+          An agent is a folder in <code>agents/</code> with an <code>agent.yaml</code>.
+        </p>
+      </Empty>
+    </Panel>
+  );
   return (
     <>
       <Head title="Agents" note="As they are deployed now. A generation is a version of an agent's code." />
       <div class="stack">
-        {error === null ? null : <Failure error={error} retry={refresh} />}
-        {value === undefined && error === null ? <Skeleton /> : null}
-        {value?.length === 0 ? (
-          <Panel>
-            <Empty icon="bot" title="No agent is served here">
-              <p>
-                An agent is a folder in <code>agents/</code> with an <code>agent.yaml</code>.
-              </p>
-            </Empty>
-          </Panel>
-        ) : null}
-        {value?.map((agent) => (
-          <AgentPanel key={agent.name} agent={agent} />
-        ))}
+        <Loaded of={useAgents(LIVE_MS)} empty={{ when: (all) => all.length === 0, show: none }}>
+          {(all) => all.map((agent) => <AgentPanel key={agent.name} agent={agent} />)}
+        </Loaded>
       </div>
     </>
   );

@@ -2,12 +2,13 @@
 import { shortId } from "../../local/terminal/units.ts";
 import type { OverviewJson } from "../../shared/http/overview.ts";
 import { href } from "../model/route.ts";
-import { Empty, Failure, Head, Panel, Skeleton, Time } from "../parts/basics.tsx";
+import { Empty, Head, Panel, Time } from "../parts/basics.tsx";
 import { ApprovalCard, CutCard } from "../parts/decide.tsx";
+import { Loaded } from "../parts/loaded.tsx";
 import { useOverview, waitingRuns } from "../use-overview.ts";
 
 export function ApprovalsPage() {
-  const { value, error, refresh } = useOverview();
+  const overview = useOverview();
   return (
     <>
       <Head
@@ -15,8 +16,7 @@ export function ApprovalsPage() {
         note="Calls that a person must allow, and edits that would repeat an effect. Oldest first."
       />
       <div class="stack">
-        {error === null ? null : <Failure error={error} retry={refresh} />}
-        {value === undefined ? error === null ? <Skeleton /> : null : <Waiting of={value} onDecided={refresh} />}
+        <Loaded of={overview}>{(all, refresh) => <Waiting of={all} onDecided={refresh} />}</Loaded>
       </div>
     </>
   );

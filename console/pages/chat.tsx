@@ -6,9 +6,10 @@ import { get, once, post } from "../api.ts";
 import { href } from "../model/route.ts";
 import { shown } from "../model/text.ts";
 import { Action, say, useDoing } from "../parts/actions.tsx";
-import { Empty, Failure, Head, NotYet, Panel, Skeleton, StatusBadge, Time } from "../parts/basics.tsx";
+import { Empty, Head, NotYet, StatusBadge, Time } from "../parts/basics.tsx";
 import { Waiting } from "../parts/decide.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { LoadedPanel } from "../parts/loaded.tsx";
 import { useAgents } from "../use-agents.ts";
 import { useLive } from "../use-live.ts";
 import { useQuery } from "../use-query.ts";
@@ -22,13 +23,26 @@ const LIVE_MS = 1_000;
 
 function Sessions() {
   const agents = useAgents();
-  const { value, error, refresh } = useQuery(
+  const sessions = useQuery(
     "sessions",
     async (signal) =>
       (await get<RunsPageJson>("runs", { limit: 200 }, signal)).runs.filter((run) => run.mode === "session"),
     SESSIONS_MS,
   );
   const talkers = (agents.value ?? []).filter((agent) => agent.sessions.length > 0);
+  const none = (
+    <Empty icon="chat" title="No conversation yet">
+      <p>
+        {talkers.length === 0 ? (
+          <>
+            An agent with <code>mode: session</code> is one to talk with.
+          </>
+        ) : (
+          "Begin one above."
+        )}
+      </p>
+    </Empty>
+  );
   return (
     <>
       <Head title="Conversations" note="Sessions go on for as long as you like; while they wait, nothing runs.">
@@ -42,42 +56,27 @@ function Sessions() {
           </a>
         ))}
       </Head>
-      {error === null ? null : <Failure error={error} retry={refresh} />}
-      <Panel>
-        {value === undefined ? (
-          error === null ? (
-            <Skeleton />
-          ) : null
-        ) : value.length === 0 ? (
-          <Empty icon="chat" title="No conversation yet">
-            <p>
-              {talkers.length === 0 ? (
-                <>
-                  An agent with <code>mode: session</code> is one to talk with.
-                </>
-              ) : (
-                "Begin one above."
-              )}
-            </p>
-          </Empty>
-        ) : (
-          <ul class="list">
-            {value.map((run) => (
-              <li key={run.runId}>
-                <a class="item row" href={href("chat", run.runId)}>
-                  <strong class="cut">{run.agent}</strong>
-                  <span class="mono tiny faint">{shortId(run.runId)}</span>
-                  <span class="grow" />
-                  <span class="small soft">
-                    <Time at={run.createdAt} />
-                  </span>
-                  <StatusBadge status={run.status} />
-                </a>
-              </li>
-            ))}
-          </ul>
-        )}
-      </Panel>
+      <div class="stack">
+        <LoadedPanel of={sessions} empty={{ when: (runs) => runs.length === 0, show: none }}>
+          {(runs) => (
+            <ul class="list">
+              {runs.map((run) => (
+                <li key={run.runId}>
+                  <a class="item row" href={href("chat", run.runId)}>
+                    <strong class="cut">{run.agent}</strong>
+                    <span class="mono tiny faint">{shortId(run.runId)}</span>
+                    <span class="grow" />
+                    <span class="small soft">
+                      <Time at={run.createdAt} />
+                    </span>
+                    <StatusBadge status={run.status} />
+                  </a>
+                </li>
+              ))}
+            </ul>
+          )}
+        </LoadedPanel>
+      </div>
     </>
   );
 }

@@ -6,7 +6,8 @@ import { get, post, remove } from "../api.ts";
 import { href } from "../model/route.ts";
 import { brief, readable } from "../model/text.ts";
 import { Action, say } from "../parts/actions.tsx";
-import { Empty, Failure, Head, Panel, Skeleton, Time } from "../parts/basics.tsx";
+import { Empty, Head, Time } from "../parts/basics.tsx";
+import { LoadedPanel } from "../parts/loaded.tsx";
 import { useQuery } from "../use-query.ts";
 
 interface LettersPage {
@@ -18,12 +19,17 @@ const LIVE_MS = 8_000;
 
 export function DeadLettersPage() {
   const [cursor, setCursor] = useState("");
-  const { value, error, refresh } = useQuery(
+  const letters = useQuery(
     `dead letters ${cursor}`,
     (signal) => get<LettersPage>("dead-letters", { cursor }, signal),
     LIVE_MS,
   );
-  const letters = value?.deadLetters ?? [];
+  const next = letters.value?.next ?? null;
+  const none = (
+    <Empty icon="letter" title="No dead letters">
+      <p>What kept failing would show here, to be sent again once its cause is mended.</p>
+    </Empty>
+  );
   return (
     <>
       <Head
@@ -31,24 +37,17 @@ export function DeadLettersPage() {
         note="Messages that were received too often without being worked on. Their runs are unharmed."
       />
       <div class="stack">
-        {error === null ? null : <Failure error={error} retry={refresh} />}
-        <Panel>
-          {value === undefined && error === null ? <Skeleton /> : null}
-          {value !== undefined && letters.length === 0 ? (
-            <Empty icon="letter" title="No dead letters">
-              <p>What kept failing would show here, to be sent again once its cause is mended.</p>
-            </Empty>
-          ) : null}
-          {letters.length === 0 ? null : <LettersTable letters={letters} refresh={refresh} />}
-        </Panel>
+        <LoadedPanel of={letters} empty={{ when: (page) => page.deadLetters.length === 0, show: none }}>
+          {({ deadLetters }, refresh) => <LettersTable letters={deadLetters} refresh={refresh} />}
+        </LoadedPanel>
         <div class="row">
           {cursor === "" ? null : (
             <button type="button" class="button" onClick={() => setCursor("")}>
               Newest
             </button>
           )}
-          {value?.next == null ? null : (
-            <button type="button" class="button" onClick={() => setCursor(value.next ?? "")}>
+          {next === null ? null : (
+            <button type="button" class="button" onClick={() => setCursor(next)}>
               Older
             </button>
           )}
@@ -116,18 +115,20 @@ function LetterRow({ letter, refresh }: { readonly letter: DeadLetterJson; reado
       <td class="small soft nowrap">
         <Time at={letter.recordedAt} />
       </td>
-      <td class="right nowrap">
-        <Action small icon="retry" onDo={() => post(`${path}/send`).then(done("It is sent again."))}>
-          Send again
-        </Action>{" "}
-        <Action
-          small
-          kind="danger"
-          ask="The message is forgotten. Its run stays; the guardian looks after it as after any other."
-          onDo={() => remove(path).then(done("It is dropped."))}
-        >
-          Drop
-        </Action>
+      <td>
+        <div class="row wrap end tight">
+          <Action small icon="retry" onDo={() => post(`${path}/send`).then(done("It is sent again."))}>
+            Send again
+          </Action>
+          <Action
+            small
+            kind="danger"
+            ask="The message is forgotten. Its run stays; the guardian looks after it as after any other."
+            onDo={() => remove(path).then(done("It is dropped."))}
+          >
+            Drop
+          </Action>
+        </div>
       </td>
     </tr>
   );

@@ -6,8 +6,9 @@ import { get, post, remove } from "../api.ts";
 import { href } from "../model/route.ts";
 import { brief, shown } from "../model/text.ts";
 import { Action, Dialog, say, useDoing } from "../parts/actions.tsx";
-import { CopyButton, Empty, Failure, Head, Panel, Skeleton, Time } from "../parts/basics.tsx";
+import { CopyButton, Empty, Head, Panel, Time } from "../parts/basics.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { Loaded, LoadedPanel } from "../parts/loaded.tsx";
 import { useAgents } from "../use-agents.ts";
 import { useQuery } from "../use-query.ts";
 
@@ -21,11 +22,7 @@ const SCOPES = [
 type Scope = (typeof SCOPES)[number][0];
 
 export function KeysPage() {
-  const { value, error, refresh } = useQuery(
-    "keys",
-    async (signal) => (await get<{ keys: KeyJson[] }>("keys", {}, signal)).keys,
-    LIVE_MS,
-  );
+  const keys = useQuery("keys", async (signal) => (await get<{ keys: KeyJson[] }>("keys", {}, signal)).keys, LIVE_MS);
   const [making, setMaking] = useState(false);
   const now = Date.now();
   const isOver = (key: KeyJson): boolean =>
@@ -38,23 +35,16 @@ export function KeysPage() {
         </button>
       </Head>
       <div class="stack">
-        {error === null ? null : <Failure error={error} retry={refresh} />}
-        <Panel>
-          {value === undefined ? (
-            error === null ? (
-              <Skeleton />
-            ) : null
-          ) : (
-            <KeysTable keys={value} isOver={isOver} refresh={refresh} />
-          )}
-        </Panel>
-        {error === null && value !== undefined ? <Audit key={stampOf(value)} /> : null}
+        <LoadedPanel of={keys}>
+          {(all, refresh) => <KeysTable keys={all} isOver={isOver} refresh={refresh} />}
+        </LoadedPanel>
+        {keys.error === null && keys.value !== undefined ? <Audit key={stampOf(keys.value)} /> : null}
       </div>
       {making ? (
         <NewKey
           onClose={() => {
             setMaking(false);
-            refresh();
+            keys.refresh();
           }}
         />
       ) : null}
@@ -232,9 +222,9 @@ const MadeKey = ({ made, onClose }: { readonly made: MadeKeyJson; readonly onClo
 function Audit() {
   const [cursors, setCursors] = useState<readonly string[]>([]);
   const cursor = cursors.at(-1) ?? "";
-  const { value, error, refresh } = useQuery(`audit ${cursor}`, (signal) =>
-    get<AuditPageJson>("audit", { cursor }, signal),
-  );
+  const audit = useQuery(`audit ${cursor}`, (signal) => get<AuditPageJson>("audit", { cursor }, signal));
+  const next = audit.value?.next ?? null;
+  const none = <Empty icon="list" title="Nothing was done yet" low />;
   return (
     <Panel
       title="Who did what"
@@ -245,39 +235,37 @@ function Audit() {
               Newest
             </button>
           ) : null}
-          {value?.next == null ? null : (
-            <button type="button" class="button small" onClick={() => setCursors([...cursors, value.next as string])}>
+          {next === null ? null : (
+            <button type="button" class="button small" onClick={() => setCursors([...cursors, next])}>
               Older
             </button>
           )}
         </div>
       }
     >
-      {error === null ? null : <Failure error={error} retry={refresh} />}
-      {value === undefined ? error === null ? <Skeleton /> : null : <AuditList entries={value.entries} />}
+      <Loaded of={audit} empty={{ when: ({ entries }) => entries.length === 0, show: none }}>
+        {({ entries }) => <AuditList entries={entries} />}
+      </Loaded>
     </Panel>
   );
 }
 
-const AuditList = ({ entries }: { readonly entries: AuditPageJson["entries"] }) =>
-  entries.length === 0 ? (
-    <Empty icon="list" title="Nothing was done yet" low />
-  ) : (
-    <ul class="list">
-      {entries.map((entry, i) => (
-        <li key={`${entry.at} ${i}`} class="item row">
-          <span class="mono small nowrap">{entry.action}</span>
-          {entry.runId === null ? null : (
-            <a class="link small nowrap" href={href("runs", entry.runId)}>
-              {entry.agent} {shortId(entry.runId)}
-            </a>
-          )}
-          <span class="small soft cut grow">{brief(entry.subject ?? "", 120)}</span>
-          <span class="small cut">{shown(entry.by)}</span>
-          <span class="small soft nowrap">
-            <Time at={entry.at} />
-          </span>
-        </li>
-      ))}
-    </ul>
-  );
+const AuditList = ({ entries }: { readonly entries: AuditPageJson["entries"] }) => (
+  <ul class="list">
+    {entries.map((entry, i) => (
+      <li key={`${entry.at} ${i}`} class="item row">
+        <span class="mono small nowrap">{entry.action}</span>
+        {entry.runId === null ? null : (
+          <a class="link small nowrap" href={href("runs", entry.runId)}>
+            {entry.agent} {shortId(entry.runId)}
+          </a>
+        )}
+        <span class="small soft cut grow">{brief(entry.subject ?? "", 120)}</span>
+        <span class="small cut">{shown(entry.by)}</span>
+        <span class="small soft nowrap">
+          <Time at={entry.at} />
+        </span>
+      </li>
+    ))}
+  </ul>
+);

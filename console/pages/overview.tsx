@@ -7,8 +7,9 @@ import { get } from "../api.ts";
 import type { IconName } from "../model/icons.ts";
 import { href } from "../model/route.ts";
 import { brief } from "../model/text.ts";
-import { Empty, Failure, Head, Panel, Skeleton, StatusBadge, Time } from "../parts/basics.tsx";
+import { Empty, Head, Panel, StatusBadge, Time } from "../parts/basics.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { Loaded } from "../parts/loaded.tsx";
 import { useOverview, waitingRuns } from "../use-overview.ts";
 import { useQuery } from "../use-query.ts";
 import type { RunsPageJson } from "./runs.tsx";
@@ -17,24 +18,27 @@ const LIVE_MS = 4_000;
 const NEWEST = 8;
 
 export function Overview() {
-  const { value, error, refresh } = useOverview();
+  const overview = useOverview();
   const newest = useQuery("newest", (signal) => get<RunsPageJson>("runs", { limit: NEWEST }, signal), LIVE_MS);
   return (
     <>
       <Head title="Overview" />
       <div class="stack">
-        {error === null ? null : <Failure error={error} retry={refresh} />}
-        {value === undefined ? error === null ? <Skeleton lines={8} /> : null : <Figures of={value} />}
-        {value === undefined ? null : (
-          <div class="grid">
-            <Panel title="Stuck">
-              <Stuck of={value} />
-            </Panel>
-            <Panel title="Last errors">
-              <Errors runs={value.errors} />
-            </Panel>
-          </div>
-        )}
+        <Loaded of={overview} lines={8}>
+          {(now) => (
+            <>
+              <Figures of={now} />
+              <div class="grid">
+                <Panel title="Stuck">
+                  <Stuck of={now} />
+                </Panel>
+                <Panel title="Last errors">
+                  <Errors runs={now.errors} />
+                </Panel>
+              </div>
+            </>
+          )}
+        </Loaded>
         <Panel
           title="Newest runs"
           end={
@@ -43,8 +47,7 @@ export function Overview() {
             </a>
           }
         >
-          {newest.error === null ? null : <Failure error={newest.error} retry={newest.refresh} />}
-          {newest.value === undefined ? <Skeleton /> : <Newest runs={newest.value.runs} />}
+          <Loaded of={newest}>{({ runs }) => <Newest runs={runs} />}</Loaded>
         </Panel>
       </div>
     </>

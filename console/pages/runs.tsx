@@ -2,8 +2,9 @@
 import type { RunSummary } from "../../shared/http/run-json.ts";
 import { get } from "../api.ts";
 import { href, type Route } from "../model/route.ts";
-import { Empty, Failure, Head, Panel, Skeleton } from "../parts/basics.tsx";
+import { Empty, Head } from "../parts/basics.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { LoadedPanel } from "../parts/loaded.tsx";
 import { Filters, isNarrowed, sinceTime } from "../parts/run-filters.tsx";
 import { RunsTable } from "../parts/runs-table.tsx";
 import { useQuery } from "../use-query.ts";
@@ -19,29 +20,21 @@ const PAGE = 50;
 export function RunsPage({ route }: { readonly route: Route }) {
   const { agent = "", status = "", since = "", text = "", cursor = "" } = route.query;
   const query = { agent, status, since: sinceTime(since), text, cursor, limit: PAGE };
-  const { value, error, refresh } = useQuery(
-    `runs ${JSON.stringify(query)}`,
-    (signal) => get<RunsPageJson>("runs", query, signal),
-    LIVE_MS,
-  );
-  const runs = value?.runs ?? [];
+  const page = useQuery(`runs ${JSON.stringify(query)}`, (signal) => get<RunsPageJson>("runs", query, signal), LIVE_MS);
   return (
     <>
       <Head title="Runs" note="Newest first, as they are now." />
       <Filters route={route} />
-      {error === null ? null : <Failure error={error} retry={refresh} />}
-      <Panel>
-        {value === undefined ? (
-          error === null ? (
-            <Skeleton lines={8} />
-          ) : null
-        ) : runs.length === 0 ? (
-          <None narrowed={isNarrowed(route)} />
-        ) : (
-          <RunsTable key={JSON.stringify(query)} runs={runs} refresh={refresh} />
-        )}
-      </Panel>
-      <Pages route={route} next={value?.next ?? null} />
+      <div class="stack">
+        <LoadedPanel
+          of={page}
+          lines={8}
+          empty={{ when: ({ runs }) => runs.length === 0, show: <None narrowed={isNarrowed(route)} /> }}
+        >
+          {({ runs }, refresh) => <RunsTable key={JSON.stringify(query)} runs={runs} refresh={refresh} />}
+        </LoadedPanel>
+        <Pages route={route} next={page.value?.next ?? null} />
+      </div>
     </>
   );
 }
@@ -68,7 +61,7 @@ function Pages({ route, next }: { readonly route: Route; readonly next: string |
   const first = (route.query.cursor ?? "") === "";
   if (first && next === null) return null;
   return (
-    <nav class="row" style={{ marginTop: "12px" }} aria-label="Pages of runs">
+    <nav class="row" aria-label="Pages of runs">
       {first ? null : (
         <a class="button" href={href("runs", null, { ...route.query, cursor: null })}>
           Newest

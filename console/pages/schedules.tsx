@@ -1,26 +1,36 @@
-// Schedules: runs that start by a clock. Made, paused and removed here; what each did last, and when it comes next.
+// Schedules: runs that start by a clock. Made, changed, paused and removed here; what each did last, and when it comes next.
+import { Fragment } from "preact";
 import { useState } from "preact/hooks";
 import { shortId } from "../../local/terminal/units.ts";
-import type { ScheduleJson } from "../../shared/http/schedules.ts";
-import { get, post, remove } from "../api.ts";
+import type { ScheduleJson, ScheduleWithTimesJson } from "../../shared/http/schedules.ts";
+import { get, patch, post, remove } from "../api.ts";
 import { href } from "../model/route.ts";
 import { shown } from "../model/text.ts";
-import { Action, Dialog, say, useDoing } from "../parts/actions.tsx";
-import { Empty, Failure, Head, Panel, Skeleton, Time } from "../parts/basics.tsx";
+import { Action, Dialog, say } from "../parts/actions.tsx";
+import { Empty, Head, Time } from "../parts/basics.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { Loaded, LoadedPanel } from "../parts/loaded.tsx";
+import { type Draft, draftOf, inputOf, newDraft, ScheduleForm } from "../parts/schedule-form.tsx";
 import { type AgentJson, useAgents } from "../use-agents.ts";
 import { useQuery } from "../use-query.ts";
 
 const LIVE_MS = 5_000;
+/** Times shown of a schedule that is looked at. */
+const TIMES = 5;
 
 export function SchedulesPage() {
-  const { value, error, refresh } = useQuery(
+  const schedules = useQuery(
     "schedules",
     async (signal) => (await get<{ schedules: ScheduleJson[] }>("schedules", {}, signal)).schedules,
     LIVE_MS,
   );
   const agents = useAgents().value ?? [];
   const [making, setMaking] = useState(false);
+  const none = (
+    <Empty icon="calendar" title="No schedule yet">
+      <p>A schedule starts a run of an agent at times that a cron expression says, in a time zone of yours.</p>
+    </Empty>
+  );
   return (
     <>
       <Head title="Schedules" note="Runs that start by a clock, each time exactly once.">
@@ -28,22 +38,17 @@ export function SchedulesPage() {
           <Icon name="plus" /> New schedule
         </button>
       </Head>
-      {error === null ? null : <Failure error={error} retry={refresh} />}
-      <Panel>
-        {value === undefined && error === null ? <Skeleton /> : null}
-        {value?.length === 0 ? (
-          <Empty icon="calendar" title="No schedule yet">
-            <p>A schedule starts a run of an agent at times that a cron expression says, in a time zone of yours.</p>
-          </Empty>
-        ) : null}
-        {value === undefined || value.length === 0 ? null : <SchedulesTable schedules={value} refresh={refresh} />}
-      </Panel>
+      <div class="stack">
+        <LoadedPanel of={schedules} empty={{ when: (all) => all.length === 0, show: none }}>
+          {(all, refresh) => <SchedulesTable schedules={all} agents={agents} refresh={refresh} />}
+        </LoadedPanel>
+      </div>
       {making ? (
         <NewSchedule
           agents={agents}
           onClose={() => {
             setMaking(false);
-            refresh();
+            schedules.refresh();
           }}
         />
       ) : null}
@@ -53,33 +58,63 @@ export function SchedulesPage() {
 
 interface TableProps {
   readonly schedules: readonly ScheduleJson[];
+  readonly agents: readonly AgentJson[];
   readonly refresh: () => void;
 }
 
-const SchedulesTable = ({ schedules, refresh }: TableProps) => (
-  <div class="scroll-x">
-    <table class="table">
-      <thead>
-        <tr>
-          <th>Schedule</th>
-          <th class="wide-only">When</th>
-          <th>Next</th>
-          <th class="wide-only">Last</th>
-          <th class="right">
-            <span class="hidden">Actions</span>
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {schedules.map((schedule) => (
-          <ScheduleRow key={schedule.id} schedule={schedule} refresh={refresh} />
-        ))}
-      </tbody>
-    </table>
-  </div>
-);
+function SchedulesTable({ schedules, agents, refresh }: TableProps) {
+  const [open, setOpen] = useState<string | null>(null);
+  return (
+    <div class="scroll-x">
+      <table class="table">
+        <thead>
+          <tr>
+            <th>Schedule</th>
+            <th class="wide-only">When</th>
+            <th>Next</th>
+            <th class="wide-only">Last</th>
+            <th class="right">
+              <span class="hidden">Actions</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {schedules.map((schedule) => (
+            <Fragment key={schedule.id}>
+              <ScheduleRow
+                schedule={schedule}
+                open={schedule.id === open}
+                onOpen={() => setOpen(schedule.id === open ? null : schedule.id)}
+                refresh={refresh}
+              />
+              {schedule.id === open ? (
+                <tr class="below">
+                  <td colSpan={5}>
+                    <EditSchedule
+                      schedule={schedule}
+                      processes={agents.find((agent) => agent.name === schedule.agent)?.processes ?? []}
+                      onClose={() => setOpen(null)}
+                      refresh={refresh}
+                    />
+                  </td>
+                </tr>
+              ) : null}
+            </Fragment>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
 
-function ScheduleRow({ schedule: s, refresh }: { readonly schedule: ScheduleJson; readonly refresh: () => void }) {
+interface RowProps {
+  readonly schedule: ScheduleJson;
+  readonly open: boolean;
+  readonly onOpen: () => void;
+  readonly refresh: () => void;
+}
+
+function ScheduleRow({ schedule: s, open, onOpen, refresh }: RowProps) {
   const path = `schedules/${s.id}`;
   const done = (text: string) => (): void => {
     say(text);
@@ -122,129 +157,100 @@ function ScheduleRow({ schedule: s, refresh }: { readonly schedule: ScheduleJson
           </>
         )}
       </td>
-      <td class="right nowrap">
-        {s.enabled ? (
-          <Action small icon="stop" onDo={() => post(`${path}/pause`).then(done(`${s.name} is paused.`))}>
-            Pause
+      <td>
+        <div class="row wrap end tight">
+          <button type="button" class="button small" aria-expanded={open} onClick={onOpen}>
+            <Icon name="pencil" /> Edit
+          </button>
+          {s.enabled ? (
+            <Action small icon="stop" onDo={() => post(`${path}/pause`).then(done(`${s.name} is paused.`))}>
+              Pause
+            </Action>
+          ) : (
+            <Action small icon="play" onDo={() => post(`${path}/resume`).then(done(`${s.name} goes on.`))}>
+              Resume
+            </Action>
+          )}
+          <Action
+            small
+            kind="danger"
+            ask={`"${s.name}" starts no more runs. Those that it started stay.`}
+            onDo={() => remove(path).then(done(`${s.name} is removed.`))}
+          >
+            Remove
           </Action>
-        ) : (
-          <Action small icon="play" onDo={() => post(`${path}/resume`).then(done(`${s.name} goes on.`))}>
-            Resume
-          </Action>
-        )}{" "}
-        <Action
-          small
-          kind="danger"
-          ask={`"${s.name}" starts no more runs. Those that it started stay.`}
-          onDo={() => remove(path).then(done(`${s.name} is removed.`))}
-        >
-          Remove
-        </Action>
+        </div>
       </td>
     </tr>
   );
 }
 
-const CATCH_UP = [
-  ["last", "the last one"],
-  ["none", "none of them"],
-  ["all", "all of them"],
-] as const;
-const HERE = Intl.DateTimeFormat().resolvedOptions().timeZone;
-
-interface Draft {
-  readonly name: string;
-  readonly agent: string;
-  readonly process: string;
-  readonly input: string;
-  readonly cron: string;
-  readonly zone: string;
-  readonly catchUp: string;
-}
-
 function NewSchedule({ agents, onClose }: { readonly agents: readonly AgentJson[]; readonly onClose: () => void }) {
-  const [draft, setDraft] = useState<Draft>({
-    name: "",
-    agent: agents[0]?.name ?? "",
-    process: "main",
-    input: "",
-    cron: "0 9 * * 1-5",
-    zone: HERE,
-    catchUp: "last",
-  });
-  const [doing, run] = useDoing();
-  const processes = agents.find((agent) => agent.name === draft.agent)?.processes ?? ["main"];
-  const set = (name: keyof Draft) => (value: string) => setDraft({ ...draft, [name]: value });
-  const submit = (event: Event): void => {
-    event.preventDefault();
-    void run(async () => {
-      const process = processes.includes(draft.process) ? draft.process : (processes[0] ?? "main");
-      await post("schedules", { ...draft, process });
-      say(`${draft.name} is made.`);
-      onClose();
-    });
+  const save = async (draft: Draft): Promise<void> => {
+    await post("schedules", draft);
+    say(`${draft.name} is made.`);
+    onClose();
   };
   return (
     <Dialog title="New schedule" onClose={onClose}>
-      <form class="bare-form stack" onSubmit={submit}>
-        <Line label="Name" value={draft.name} onValue={set("name")} />
-        <Pick label="Agent" value={draft.agent} options={agents.map((a) => [a.name, a.name])} onValue={set("agent")} />
-        {processes.length > 1 ? (
-          <Pick label="Process" value={draft.process} options={processes.map((p) => [p, p])} onValue={set("process")} />
-        ) : null}
-        <Line label="Input" value={draft.input} onValue={set("input")} />
-        <Line label="Cron: minute, hour, day, month, weekday" mono value={draft.cron} onValue={set("cron")} />
-        <Line label="Time zone" value={draft.zone} onValue={set("zone")} />
-        <Pick
-          label="Of times that were missed, start"
-          value={draft.catchUp}
-          options={CATCH_UP}
-          onValue={set("catchUp")}
-        />
-        <div class="row end">
-          <button type="button" class="button" onClick={onClose}>
-            Not now
-          </button>
-          <button
-            type="submit"
-            class="button first"
-            disabled={doing || draft.name.trim() === "" || draft.cron.trim() === ""}
-          >
-            Make it
-          </button>
-        </div>
-      </form>
+      <ScheduleForm first={newDraft(agents)} agents={agents} done="Make it" onSave={save} onClose={onClose} />
     </Dialog>
   );
 }
 
-interface LineProps {
-  readonly label: string;
-  readonly value: string;
-  readonly mono?: boolean;
-  readonly onValue: (value: string) => void;
+interface EditProps {
+  readonly schedule: ScheduleJson;
+  readonly processes: readonly string[];
+  readonly onClose: () => void;
+  readonly refresh: () => void;
 }
 
-const Line = ({ label, value, mono = false, onValue }: LineProps) => (
-  <label class="field">
-    <span class="label">{label}</span>
-    <input class={mono ? "input mono" : "input"} value={value} onInput={(e) => onValue(e.currentTarget.value)} />
-  </label>
-);
-
-interface PickProps extends LineProps {
-  readonly options: readonly (readonly [string, string])[];
+/** Below its row: what it is, to be changed, and when it fires as it stands. */
+function EditSchedule({ schedule, processes, onClose, refresh }: EditProps) {
+  const path = `schedules/${schedule.id}`;
+  // Anew with every change: the times belong to what is saved.
+  const times = useQuery(`${path} ${schedule.cron} ${schedule.zone}`, (signal) =>
+    get<ScheduleWithTimesJson>(path, { next: TIMES }, signal),
+  );
+  const save = async (draft: Draft): Promise<void> => {
+    const { name, process, cron, zone, catchUp } = draft;
+    await patch(path, { name, process, cron, zone, catchUp, input: inputOf(draft, schedule) });
+    say(`${name} is changed.`);
+    refresh();
+  };
+  return (
+    <div class="edit">
+      <ScheduleForm first={draftOf(schedule)} processes={processes} done="Save" onSave={save} onClose={onClose} />
+      <section aria-label="Next times">
+        <h2 class="small soft">{schedule.enabled ? "Fires next" : "Paused; it would fire next"}</h2>
+        <Loaded of={times}>
+          {({ next, zone }) => (
+            <ol class="times">
+              {next.map((at) => (
+                <li key={at}>
+                  {localTime(at, zone)}{" "}
+                  <span class="faint">
+                    <Time at={at} />
+                  </span>
+                </li>
+              ))}
+            </ol>
+          )}
+        </Loaded>
+      </section>
+    </div>
+  );
 }
 
-const Pick = ({ label, value, options, onValue }: PickProps) => (
-  <label class="field">
-    <span class="label">{label}</span>
-    <select class="input" value={value} onChange={(e) => onValue(e.currentTarget.value)}>
-      {options.map(([name, words]) => (
-        <option key={name} value={name}>
-          {words}
-        </option>
-      ))}
-    </select>
-  </label>
-);
+/** By the clock on the wall there. */
+const localTime = (at: string, zone: string): string =>
+  new Intl.DateTimeFormat(undefined, {
+    timeZone: zone,
+    weekday: "short",
+    day: "numeric",
+    month: "short",
+    hour: "2-digit",
+    minute: "2-digit",
+    hourCycle: "h23",
+    timeZoneName: "short",
+  }).format(new Date(at));

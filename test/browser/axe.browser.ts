@@ -1,5 +1,6 @@
 // Every page, for everybody: axe in both colour schemes, and nothing that sticks out on a phone.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import pg from "pg";
 import { axe, openSite, type Site } from "./support.ts";
 
 let site: Site;
@@ -12,6 +13,7 @@ beforeAll(async () => {
   await site.become(done, "completed");
   await site.become(waits, "waitingApproval");
   await site.become(talks, "awaitingInput");
+  await seed();
   places = {
     overview: "#/",
     runs: "#/runs",
@@ -30,6 +32,22 @@ beforeAll(async () => {
   };
 });
 afterAll(async () => await site.close());
+
+/** Pages that are empty at first, with something on them. */
+async function seed(): Promise<void> {
+  const schedule = { name: "every morning", agent: "approval", input: "Where is my order?", cron: "30 7 * * *" };
+  for (const body of [schedule, { ...schedule, name: "a long name that goes on and on", enabled: false }])
+    await site.ask("schedules", { method: "POST", body: JSON.stringify(body) });
+  await site.ask("keys", { method: "POST", body: '{"name":"shop","scopes":["run"],"agents":["approval"]}' });
+  const client = new pg.Client({ connectionString: site.bench.databaseUrl });
+  await client.connect();
+  for (const body of [{ agent: "approval", runId: "01980f2e-0000-4000-8000-000000000000", taskId: "w0t0" }, ["?"]])
+    await client.query(
+      "INSERT INTO toren_control.dead_letters (message_id, queue, body, receive_count) VALUES ($1, 'tasks-short', $2, 5)",
+      [`a-long-message-id-${JSON.stringify(body).length}`, JSON.stringify(body)],
+    );
+  await client.end();
+}
 
 describe.each([
   ["light", 1280],
@@ -67,6 +85,21 @@ describe.each([
     await page.getByRole("button", { name: "Cancel the run" }).click();
     await page.getByRole("dialog").waitFor();
     expect(await axe(page)).toEqual([]);
+    for (const [hash, opens] of [
+      ["#/schedules", "New schedule"],
+      ["#/keys", "New key"],
+    ] as const) {
+      await go(hash);
+      await page.getByRole("button", { name: opens }).click();
+      await page.getByRole("dialog").waitFor();
+      expect([opens, await axe(page)]).toEqual([opens, []]);
+      await page.keyboard.press("Escape");
+    }
+    await go("#/schedules");
+    await page.getByRole("button", { name: "Edit" }).first().click();
+    await page.getByRole("region", { name: "Next times" }).getByRole("listitem").first().waitFor();
+    expect(await axe(page)).toEqual([]);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
     await close();
   });
 });

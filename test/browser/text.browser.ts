@@ -1,5 +1,6 @@
 // What models, tools and people wrote is text, wherever it shows: no markup, no script, no character that hides or turns others.
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import pg from "pg";
 import { createScriptedModel } from "../../shared/adapters/model/script.ts";
 import { openSite, type Site, type Visit } from "./support.ts";
 
@@ -79,4 +80,32 @@ test("on every page where it shows", async () => {
     await page.getByRole("tabpanel").locator("pre, .diff").first().waitFor();
     await harmless();
   }
+});
+
+test("in schedules, keys, dead letters and labels", async () => {
+  const { page, go } = visit;
+  const name = EVIL.slice(0, 50); // names are short, and hold no control characters
+  const post = (path: string, body: unknown) => site.ask(path, { method: "POST", body: JSON.stringify(body) });
+  await post("schedules", { name, agent: "talk", input: EVIL, cron: "30 7 * * *" });
+  await post("keys", { name, scopes: ["read"] });
+  const client = new pg.Client({ connectionString: site.bench.databaseUrl });
+  await client.connect();
+  await client.query(
+    "INSERT INTO toren_control.dead_letters (message_id, queue, body, receive_count) VALUES ('m', 'ticks', $1, 5)",
+    [JSON.stringify({ note: EVIL })],
+  );
+  await client.end();
+  for (const [hash, shows] of [
+    ["#/schedules", "Edit"],
+    ["#/keys", "Revoke"],
+    ["#/dead-letters", "Drop"],
+  ] as const) {
+    await go(hash);
+    await page.getByRole("button", { name: shows }).first().waitFor();
+    await harmless();
+  }
+  await post("runs", { agent: "talk", input: "x", attributes: { evil: name } });
+  await go("#/runs");
+  await page.getByText("evil:").first().waitFor();
+  await harmless();
 });

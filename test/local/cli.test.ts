@@ -391,7 +391,7 @@ describe("usage", () => {
     [["bogus"], "unknown command 'bogus'"],
     [["run", "echo"], "missing required argument 'input'"],
     [["jobs", "list", "--limit", "0"], "whole number"],
-    [["jobs", "list", "--status", "done"], "Allowed choices"],
+    [["jobs", "list", "--status", "done"], "There is no such status"],
     [["dev", "--port", "x"], "A port is a number"],
     [["run", "echo", "x", "--modle", "demo"], "unknown option"],
   ])("%j is exit 2", async (args, says) => {
