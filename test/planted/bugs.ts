@@ -25,12 +25,77 @@ const LIVE = "test/engine/live.test.ts";
 const KEPT_CALLS = "test/engine/kept-calls.test.ts";
 const SIGNALS = "test/core/workflow/signals.test.ts";
 const KEEP_RUN = "test/engine/keep-run.test.ts";
+const ACTS = "test/kill-matrix/acts.test.ts";
+const FORK = "test/engine/fork.test.ts";
 const RETRY = "test/engine/retry.test.ts";
 const PROPERTIES = "test/core/workflow/properties.test.ts";
 // biome-ignore lint/suspicious/noTemplateCurlyInString: code to be found
 const PLACE = "const placeOf = (after: number, digest: string): string => `${after} ${digest}`;";
 
 export const BUGS: readonly Bug[] = [
+  {
+    name: "a schedule that catches up is moved on past what it hasn't fired",
+    edits: [
+      {
+        file: "shared/engine/fire-schedules.ts",
+        find: "const after = fires[i + 1] ?? next;",
+        replace: "const after = next;",
+      },
+    ],
+    killedBy: { file: ACTS, test: "schedules: each time fires exactly once" },
+  },
+  {
+    name: "a fork that is asked for again under its key is another one",
+    edits: [
+      {
+        file: "shared/adapters/store/forks.ts",
+        find: "  fork.idempotencyKey,\n  request,",
+        replace: "  null,\n  request,",
+      },
+    ],
+    killedBy: { file: ACTS, test: "a fork: one run, whole, and nothing on record is paid again" },
+  },
+  {
+    name: "a fork makes calls again under the source's keys",
+    edits: [
+      {
+        file: `${QUERIES}/fork-run.sql`,
+        find: "sha256(convert_to($1::text || (e.payload ->> 'idempotencyKey'), 'UTF8'))",
+        replace: "sha256(convert_to((e.payload ->> 'idempotencyKey'), 'UTF8'))",
+      },
+    ],
+    killedBy: {
+      file: FORK,
+      test: "from one of its steps: what stands before is free; effects that would come again are named, and have new keys",
+    },
+  },
+  {
+    name: "what an erased run was found by stays",
+    edits: [
+      {
+        file: `${QUERIES}/erase-runs.sql`,
+        find: "DELETE FROM :agent.run_terms t USING erased e WHERE t.run_id = e.run_id",
+        replace: "SELECT 1",
+      },
+    ],
+    killedBy: { file: ACTS, test: "an erasure: nothing of the run is left" },
+  },
+  {
+    name: "a run that goes on is erased",
+    edits: [
+      {
+        file: `${QUERIES}/erase-runs.sql`,
+        find: "WHERE s.status = 'ended' AND r.ended_at IS NOT NULL\n",
+        replace: "WHERE true\n",
+      },
+      {
+        file: `${QUERIES}/erase-runs.sql`,
+        find: "    AND NOT EXISTS (SELECT 1 FROM :agent.streams t WHERE t.run_id = r.run_id AND t.status <> 'ended')\n",
+        replace: "",
+      },
+    ],
+    killedBy: { file: "test/engine/erase.test.ts", test: "one run is erased by name, unless it goes on" },
+  },
   {
     name: "a schedule fires though it was changed meanwhile",
     edits: [
