@@ -60,12 +60,12 @@ export async function readRun(
   deps: ReadDeps,
   { agent, runId }: { agent: string; runId: string },
 ): Promise<RunView | null> {
-  // The row first: what stands beside it is then at least as new, so a run that is shown as ended is shown with its last answer.
+  // The row first, then the streams: what stands beside them is then at least as new, so a run or a task that is shown as ended is shown with its last answer.
   const run = await deps.store.runs.get(agent, runId);
   if (run === null) return null;
   const last = { before: null, limit: TURNS_PAGE };
-  const [streams, calls, approvals, said, signals] = await Promise.all([
-    deps.store.runs.streams(agent, runId),
+  const streams = await deps.store.runs.streams(agent, runId);
+  const [calls, approvals, said, signals] = await Promise.all([
     deps.store.runs.callEvents(agent, runId),
     deps.store.tasks.approvals(agent, runId),
     run.mode === "session" ? turnsOf(deps, run, last) : null,
