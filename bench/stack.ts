@@ -16,6 +16,7 @@ import { createDeadLetters } from "../shared/adapters/queue/dead-letters.ts";
 import { createPostgresQueue } from "../shared/adapters/queue/postgres.ts";
 import { createStore } from "../shared/adapters/store/postgres.ts";
 import { createSchedules } from "../shared/adapters/store/schedules.ts";
+import { createTotals } from "../shared/adapters/store/totals.ts";
 import { createPostgresTimers } from "../shared/adapters/timers/postgres.ts";
 import type { Json } from "../shared/core/json.ts";
 import { LEASE_MS } from "../shared/core/limits.ts";
@@ -155,7 +156,12 @@ export function beginWork(deps: EngineDeps, database: Database, tasks: number, t
     tasks,
   });
   const guardian = startGuardianLoop(
-    createGuardianHandler({ ...deps, schedules: createSchedules(database), cron: cronTimes }),
+    createGuardianHandler({
+      ...deps,
+      schedules: createSchedules(database),
+      totals: createTotals(database),
+      cron: cronTimes,
+    }),
     log,
   );
   return async () => {

@@ -26,7 +26,7 @@ export interface Parts {
   readonly api: Api;
 }
 
-type Right = "send" | "timers" | "keys" | "models" | "start-workers" | "read-files" | "change-files";
+type Right = "send" | "timers" | "keys" | "models" | "start-workers" | "read-files" | "change-files" | "depths";
 
 /** A role: which user of the database it is, and its rights. What queues feed it may read them by its event source. */
 const RIGHTS: Readonly<Record<DatabaseUserOf, readonly Right[]>> = {
@@ -35,7 +35,7 @@ const RIGHTS: Readonly<Record<DatabaseUserOf, readonly Right[]>> = {
   "long-task": ["send", "timers", "keys", "models", "read-files"],
   guardian: ["send", "keys", "start-workers"],
   "dead-letter": [],
-  api: ["send", "keys", "change-files", "start-workers"],
+  api: ["send", "keys", "change-files", "start-workers", "depths"],
   events: ["keys"],
 };
 
@@ -77,6 +77,11 @@ function give(parts: Parts, role: IRole, right: Right, models: readonly ModelRig
   const sent = [...Object.values(queues.byName), queues.pulse].map((queue) => queue.queueArn);
   const rights: Readonly<Record<Right, () => void>> = {
     send: () => allow(role, { actions: ["sqs:SendMessage"], resources: sent }),
+    depths: () =>
+      allow(role, {
+        actions: ["sqs:GetQueueAttributes"],
+        resources: Object.values(queues.byName).map((queue) => queue.queueArn),
+      }),
     timers: () => timers.grantSet(role),
     keys: () => allow(role, { actions: ["secretsmanager:GetSecretValue"], resources: [secrets.keys.secretArn] }),
     models: () => {

@@ -13,9 +13,14 @@ export type ApiEvent = LambdaEvent;
 export type ApiAnswer = Awaited<ReturnType<ReturnType<typeof handle>>>;
 export type ApiHandler = (event: ApiEvent, context: Context) => Promise<ApiAnswer>;
 
-/** The app over the composition; its keys are the database's. */
-export const appOf = ({ engine, database, agents }: Pick<Aws, "engine" | "database" | "agents">): HttpApp =>
-  createApp(httpDeps({ engine, database, problems: () => agents.problems, console: bundledConsole() }));
+/** The app over the composition; its keys are the database's. It appends to no log: those who do aren't asked. */
+export const appOf = ({
+  engine,
+  database,
+  agents,
+  queues,
+}: Pick<Aws, "engine" | "database" | "agents" | "queues">): HttpApp =>
+  createApp(httpDeps({ engine, database, queues, problems: () => agents.problems, console: bundledConsole() }));
 
 /** REST API proxy events in, their answers out. */
 export function createApiHandler(app: Pick<Hono, "fetch">): ApiHandler {

@@ -9,6 +9,7 @@ import { createModels } from "../shared/adapters/model/models.ts";
 import { createPulse } from "../shared/adapters/pulse/postgres.ts";
 import { createBeatSender } from "../shared/adapters/pulse/sqs.ts";
 import { createSqsQueue } from "../shared/adapters/queue/sqs.ts";
+import { depthsOf } from "../shared/adapters/queue/sqs-depth.ts";
 import { createEcsWorkers } from "../shared/adapters/runtime/ecs.ts";
 import { createSecretsManagerSecrets } from "../shared/adapters/secrets/secrets-manager.ts";
 import { createDeployments } from "../shared/adapters/store/deployments.ts";
@@ -21,7 +22,7 @@ import type { Database } from "../shared/ports/database.ts";
 import type { Deployments } from "../shared/ports/deployments.ts";
 import type { Log } from "../shared/ports/log.ts";
 import type { Pulse } from "../shared/ports/pulse.ts";
-import type { Queue } from "../shared/ports/queue.ts";
+import type { Queue, QueueDepth } from "../shared/ports/queue.ts";
 import type { LongWorkers } from "../shared/ports/runtime.ts";
 import type { Secrets } from "../shared/ports/secrets.ts";
 import { type ServedAgents, serveAgents, wantsSecrets } from "./agents.ts";
@@ -40,6 +41,8 @@ export interface Aws {
   /** Null: this installation has no workers for long tasks. */
   readonly longWorkers: LongWorkers | null;
   sendBeat(beat: number): Promise<void>;
+  /** How many messages wait in the queues. */
+  queues(): Promise<readonly QueueDepth[]>;
   /** At the beginning of an invocation: the secret's values as they are now. */
   refresh(): Promise<void>;
   /** Starts the pulse if it rests or was lost: whoever may take a lease calls it. Never rejects. */
@@ -99,6 +102,7 @@ export async function composeAws(env: Environment, log: Log, connections?: PoolS
     pulse,
     longWorkers,
     sendBeat,
+    queues: () => depthsOf(required(env, "queues").byName),
     refresh: refresher(env, secrets, agents, log),
     startPulse: pulseStarter(pulse, sendBeat, log),
     close: async () => {

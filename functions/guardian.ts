@@ -2,10 +2,12 @@
 import middy from "@middy/core";
 import type { Context } from "aws-lambda";
 import { AUDIT_EVERY_MS } from "../shared/core/limits.ts";
+import { addCounts } from "../shared/engine/add-counts.ts";
 import type { EngineDeps } from "../shared/engine/deps.ts";
 import { retain } from "../shared/engine/erase-runs.ts";
 import { type FireDeps, fireSchedules } from "../shared/engine/fire-schedules.ts";
 import { audit, guard } from "../shared/engine/guard.ts";
+import type { Totals } from "../shared/ports/totals.ts";
 import { logFailure } from "./failures.ts";
 
 export interface GuardianAnswer {
@@ -20,8 +22,11 @@ export type GuardianHandler = (event: unknown, context: Context) => Promise<Guar
 
 /** A fresh worker audits at its first pass: what it was started for may be a crash. `elapsedMs` measures, it decides nothing about streams (I8). */
 export function createGuardianHandler(
-  engine: Pick<EngineDeps, "store" | "queue" | "agents" | "files" | "log"> & FireDeps,
-  use = { guard, audit, retain, fire: fireSchedules, elapsedMs: () => performance.now() },
+  engine: Pick<EngineDeps, "store" | "queue" | "agents" | "files" | "log"> &
+    FireDeps & {
+      readonly totals: Totals;
+    },
+  use = { guard, audit, retain, addCounts, fire: fireSchedules, elapsedMs: () => performance.now() },
 ): GuardianHandler {
   let auditDueMs = Number.NEGATIVE_INFINITY;
   return middy({ timeoutEarlyInMillis: 0 })
@@ -30,6 +35,7 @@ export function createGuardianHandler(
       // Schedules first: a broken schema of one agent mustn't keep others from firing.
       const { fired } = await use.fire(engine);
       const { nudged } = await use.guard(engine);
+      await use.addCounts(engine);
       if (use.elapsedMs() < auditDueMs) return { nudged, fired, fixed: null };
       const { fixed } = await use.audit(engine);
       auditDueMs = use.elapsedMs() + AUDIT_EVERY_MS;

@@ -8,6 +8,7 @@ import { createInspection } from "../shared/adapters/store/inspection.ts";
 import { createKeys } from "../shared/adapters/store/keys.ts";
 import { createOverview } from "../shared/adapters/store/overview.ts";
 import { createSchedules } from "../shared/adapters/store/schedules.ts";
+import { createTotals } from "../shared/adapters/store/totals.ts";
 import { type LoadProblem, problemText } from "../shared/authoring/problem.ts";
 import { addFile } from "../shared/engine/add-file.ts";
 import { cancelRun, resumeRun } from "../shared/engine/cancel-run.ts";
@@ -24,6 +25,7 @@ import { changeSchedule, createSchedule } from "../shared/engine/schedules.ts";
 import { decideApproval, decideCut, sendMessage, sendSignal } from "../shared/engine/speak-to-task.ts";
 import { startRun } from "../shared/engine/start-run.ts";
 import type { HttpDeps } from "../shared/http/deps.ts";
+import type { MetricsDeps } from "../shared/http/metrics.ts";
 import type { Database } from "../shared/ports/database.ts";
 import type { Caller } from "../shared/ports/keys.ts";
 import type { LiveIn } from "../shared/ports/live.ts";
@@ -38,9 +40,14 @@ export interface HttpOptions {
   /** Asked before the database's keys; null: it doesn't know this one. Default: nobody is. */
   readonly knows?: (key: string) => Promise<Caller | null>;
   readonly database: Database;
+  /** How many messages wait in the queues. */
+  readonly queues: MetricsDeps["queues"];
+  /** Of this process; left out: it appends nothing. */
+  readonly appends?: NonNullable<MetricsDeps["appends"]>;
 }
 
-export function httpDeps({ engine, problems, database, knows, console, live }: HttpOptions): HttpDeps {
+export function httpDeps(options: HttpOptions): HttpDeps {
+  const { engine, problems, database, knows, console, live } = options;
   const readPdf = createPdfReader();
   const keys = createKeys(database);
   const deadLetters = createDeadLetters(database);
@@ -89,6 +96,7 @@ export function httpDeps({ engine, problems, database, knows, console, live }: H
     audit: createAudit(database),
     schedules,
     overview: createOverview(database),
+    metrics: { totals: createTotals(database), queues: options.queues, appends: options.appends ?? null },
     sleep: engine.sleep,
     ...(console === undefined ? {} : { console }),
     ...(live === undefined ? {} : { live }),

@@ -13,6 +13,7 @@ import { createPostgresFlow } from "../shared/adapters/flow/postgres.ts";
 import { createLiveIn, createLiveOut } from "../shared/adapters/live/postgres.ts";
 import { createModels } from "../shared/adapters/model/models.ts";
 import { createPostgresQueue } from "../shared/adapters/queue/postgres.ts";
+import { depthsOf } from "../shared/adapters/queue/postgres-depth.ts";
 import { createDeployments } from "../shared/adapters/store/deployments.ts";
 import { checkSchemas, migrate } from "../shared/adapters/store/migrate.ts";
 import { createStore } from "../shared/adapters/store/postgres.ts";
@@ -20,6 +21,7 @@ import { createPostgresTimers } from "../shared/adapters/timers/postgres.ts";
 import { withModel } from "../shared/authoring/define-agent.ts";
 import type { LoadProblem } from "../shared/authoring/problem.ts";
 import { TorenError } from "../shared/core/errors.ts";
+import { APPEND_BOUNDS_S, createHistogram } from "../shared/core/histogram.ts";
 import { LEASE_MS } from "../shared/core/limits.ts";
 import type { EngineDeps } from "../shared/engine/deps.ts";
 import { createHolds } from "../shared/engine/holds.ts";
@@ -106,7 +108,8 @@ async function composeOver(database: Database, options: LaptopOptions): Promise<
   const deploying = deployed(database, deployments, loaded.agents, options.role);
   const agents = await saidIfSlow("Bringing the database's schemas to this version …", options.onProgress, deploying);
 
-  const store = createStore(database);
+  const appends = createHistogram(APPEND_BOUNDS_S);
+  const store = createStore(database, { appended: (ms) => appends.add(ms / 1_000) });
   const { queue, live, watching, hearNoMore } = hearing(database, log);
   const leaseMs = options.leaseMs ?? LEASE_MS;
   const { flow, keeper } = createHolds({
@@ -150,6 +153,8 @@ async function composeOver(database: Database, options: LaptopOptions): Promise<
         problems: () => loaded.problems,
         console: page,
         database,
+        queues: () => depthsOf(database),
+        appends,
         knows: async (given) => ((await sameSecret(given, key)) ? DEV_KEY : null),
       }),
     serves: (agent) => agents.get(agent.name)?.agent.codeHash === overridden(agent, options.model).codeHash,

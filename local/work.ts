@@ -8,6 +8,7 @@ import { startWatchdog } from "../functions/watchdog.ts";
 import { cronTimes } from "../shared/adapters/cron/croner.ts";
 import { createDeadLetters } from "../shared/adapters/queue/dead-letters.ts";
 import { createSchedules } from "../shared/adapters/store/schedules.ts";
+import { createTotals } from "../shared/adapters/store/totals.ts";
 import { flushSpans, sdkProblem } from "../shared/engine/telemetry.ts";
 import type { Log } from "../shared/ports/log.ts";
 import type { Laptop } from "./compose.ts";
@@ -40,7 +41,12 @@ export function startWork(laptop: Pick<Laptop, "engine" | "database">, log: Log,
     ...(tasks === undefined ? {} : { tasks }),
   });
   const guardian = startGuardianLoop(
-    createGuardianHandler({ ...engine, schedules: createSchedules(database), cron: cronTimes }),
+    createGuardianHandler({
+      ...engine,
+      schedules: createSchedules(database),
+      totals: createTotals(database),
+      cron: cronTimes,
+    }),
     log,
   );
   return {

@@ -2,6 +2,7 @@
 import { cronTimes } from "../../shared/adapters/cron/croner.ts";
 import { depthOf } from "../../shared/adapters/queue/sqs-depth.ts";
 import { createSchedules } from "../../shared/adapters/store/schedules.ts";
+import { createTotals } from "../../shared/adapters/store/totals.ts";
 import { GUARDIAN_POOL_CONNECTIONS } from "../../shared/core/limits.ts";
 import { required } from "../aws-environment.ts";
 import { createGuardianHandler } from "../guardian.ts";
@@ -19,7 +20,12 @@ export const handler = lambda({
       agents,
       log,
       sendBeat,
-      guardian: createGuardianHandler({ ...engine, schedules: createSchedules(database), cron: cronTimes }),
+      guardian: createGuardianHandler({
+        ...engine,
+        schedules: createSchedules(database),
+        totals: createTotals(database),
+        cron: cronTimes,
+      }),
       longWork: longWorkers === null ? null : createLongWork(longWorkers, waiting, log),
     });
   },

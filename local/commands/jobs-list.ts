@@ -2,8 +2,9 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { closest } from "../../shared/core/closest.ts";
 import { RUNS_PAGE_MAX } from "../../shared/core/limits.ts";
+import { RUN_STATUSES } from "../../shared/core/run-status.ts";
 import { durationMs } from "../../shared/core/time.ts";
-import { RUN_STATUSES, type RunSummary } from "../../shared/http/run-json.ts";
+import type { RunSummary } from "../../shared/http/run-json.ts";
 import type { Api } from "../client/api.ts";
 import { connectToRead } from "../client/connect-to-read.ts";
 import { UsageError } from "../client/usage-error.ts";

@@ -532,6 +532,14 @@ export const OVERVIEW_STUCK_MAX = 50;
 export const OVERVIEW_ERRORS = 10;
 /** Work that waits longer than this is stuck: hints take milliseconds, and the guardian looks within half a minute. */
 export const STUCK_AFTER_MS = 60_000;
+/** Runs of a status, and messages of a queue, that are counted at most: some 5 ms of an index. Who has more knows enough. */
+export const FIGURES_MAX = 10_000;
+/** Streams that one statement adds to the totals: some milliseconds of row locks. */
+export const COUNT_BATCH_STREAMS = 500;
+/** Such statements in a pass of the guardian, of an agent: 2,000 streams a second, where a pass comes every 5 s. */
+export const COUNT_BATCHES = 20;
+/** One that is worked on is added once a pass and not once a batch. */
+export const COUNT_AFTER_MS = 1_000;
 /** A revoked key is refused everywhere after this time: until then a process may remember it. */
 export const KEY_KEEP_MS = 5_000;
 /** Keys that a process remembers. */
@@ -623,4 +631,5 @@ relation(LIVE_WATCH_RENEW_MS * 2 < LIVE_WATCH_MS, "one lost word of a watcher's 
 relation(LIVE_PIECE_CHARS * 6 + 500 < 8_000, "a piece fits a notification with what it is of");
 relation(LISTEN_PING_MS < IDLE_SESSION_TIMEOUT_MS, "who listens isn't idle");
 relation(EVENTS_COMMENT_MS <= EVENTS_WAIT_MAX_MS, "a stream of events is made of long polls");
+relation(COUNT_AFTER_MS < GUARDIAN_EVERY_MS, "every pass of the guardian adds what is worked on");
 relation(CUT_OFF_MS < STEP_RESERVE_MS, "no step begins when it is about to be cut off");

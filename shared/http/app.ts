@@ -11,6 +11,7 @@ import { eraseRun, prune } from "./erase.ts";
 import { addFile, listFiles, removeFile } from "./files.ts";
 import { runCall, runOutline } from "./inspect.ts";
 import { createKey, listAudit, listKeys, revokeKey } from "./keys.ts";
+import { showMetrics } from "./metrics.ts";
 import { openApi } from "./openapi.ts";
 import { showOverview } from "./overview.ts";
 import { problemOf, problemOfThrown, problemResponse } from "./problems.ts";
@@ -52,6 +53,7 @@ export const ROUTES: readonly RouteEntry[] = [
   { method: "GET", path: "/openapi.json", scope: "open", handle: async (c) => c.json(openApi) },
   { method: "GET", path: "/agents", scope: "read", handle: listAgents },
   { method: "GET", path: "/overview", scope: "read", handle: showOverview },
+  { method: "GET", path: "/metrics", scope: "read", whole: true, handle: showMetrics },
   { method: "GET", path: "/keys", scope: "admin", whole: true, handle: listKeys },
   { method: "POST", path: "/keys", scope: "admin", whole: true, handle: createKey },
   { method: "DELETE", path: "/keys/{keyId}", scope: "admin", whole: true, handle: revokeKey },

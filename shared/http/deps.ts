@@ -22,6 +22,7 @@ import type { Overview } from "../ports/overview.ts";
 import type { DeadLetters } from "../ports/queue.ts";
 import type { Schedule, Schedules } from "../ports/schedules.ts";
 import type { Store } from "../ports/store.ts";
+import type { MetricsDeps } from "./metrics.ts";
 import type { StaticFiles } from "./static-files.ts";
 
 /** A request, with whose it is. */
@@ -73,6 +74,7 @@ export interface HttpDeps {
   readonly inspection: Pick<Inspection, "outline">;
   readonly agents: Agents;
   readonly overview: Overview;
+  readonly metrics: MetricsDeps;
   readonly deadLetters: Pick<DeadLetters, "page" | "get" | "drop">;
   readonly files: Pick<Files, "page" | "remove">;
   readonly log: Log;

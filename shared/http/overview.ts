@@ -3,6 +3,7 @@ import * as z from "zod";
 import { usdOf } from "../core/cost.ts";
 import { jsonBytes } from "../core/json.ts";
 import {
+  FIGURES_MAX,
   OVERVIEW_ARGS_BYTES,
   OVERVIEW_ERRORS,
   OVERVIEW_STUCK_MAX,
@@ -10,21 +11,12 @@ import {
   OVERVIEW_WAITING_RUNS,
   STUCK_AFTER_MS,
 } from "../core/limits.ts";
+import { RUN_STATUSES } from "../core/run-status.ts";
 import type { RunWaiting, StuckStream } from "../ports/overview.ts";
 import type { PendingApproval } from "../ports/store.ts";
 import { seenBy } from "./access.ts";
 import type { HttpContext, HttpDeps } from "./deps.ts";
-import {
-  approval,
-  approvalJson,
-  cut,
-  cutJson,
-  RUN_STATUSES,
-  rfc3339,
-  runSummary,
-  summaryJson,
-  time,
-} from "./run-json.ts";
+import { approval, approvalJson, cut, cutJson, rfc3339, runSummary, summaryJson, time } from "./run-json.ts";
 
 const count = z.int().nonnegative();
 
@@ -60,7 +52,9 @@ const stuck = z.object({
 });
 
 export const overview = z.object({
-  runs: z.record(z.enum(RUN_STATUSES), count).meta({ description: "How many are in which status." }),
+  runs: z
+    .record(z.enum(RUN_STATUSES), count)
+    .meta({ description: `How many are in which status; of each at most ${FIGURES_MAX} are counted.` }),
   waiting: z.array(waiting).meta({
     description: `Runs that wait for a person's decision, the oldest ${OVERVIEW_WAITING_RUNS} of an agent and ${OVERVIEW_WAITING_MAX} of their questions.`,
   }),

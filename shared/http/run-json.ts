@@ -3,24 +3,11 @@ import * as z from "zod";
 import { usdOf } from "../core/cost.ts";
 import { TURNS_PAGE } from "../core/limits.ts";
 import { json, totalTokens, usage } from "../core/messages.ts";
+import { RUN_STATUSES } from "../core/run-status.ts";
 import type { RunView, TaskView } from "../engine/read-run.ts";
 import type { Turn, TurnsPage } from "../engine/read-turns.ts";
 import type { WaitingCut } from "../ports/overview.ts";
 import type { ListedRun, RunOutline } from "../ports/store.ts";
-
-export const RUN_STATUSES = [
-  "created",
-  "running",
-  "waitingCut",
-  "waitingApproval",
-  "awaitingInput",
-  "waitingSignal",
-  "waitingTimer",
-  "waitingRetry",
-  "completed",
-  "failed",
-  "cancelled",
-] as const;
 
 export const time = z.string().meta({ format: "date-time" });
 const count = z.int().nonnegative();

@@ -20,6 +20,7 @@ import {
   TURNS_PAGE_MAX,
 } from "../core/limits.ts";
 import { json } from "../core/messages.ts";
+import { RUN_STATUSES } from "../core/run-status.ts";
 import { ATTRIBUTE_KEY } from "../core/terms.ts";
 import type { Told } from "../engine/cancel-run.ts";
 import type { AuditEntry } from "../ports/audit.ts";
@@ -29,7 +30,7 @@ import type { HttpContext, HttpDeps, RunRef } from "./deps.ts";
 import { readPage } from "./events-page.ts";
 import { BadRequest } from "./problems.ts";
 import { readQuery } from "./query.ts";
-import { RUN_STATUSES, runJson, summaryJson, turnsJson } from "./run-json.ts";
+import { runJson, summaryJson, turnsJson } from "./run-json.ts";
 import { instant } from "./words.ts";
 
 const name = z.string().min(1).max(200);

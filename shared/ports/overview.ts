@@ -46,7 +46,7 @@ export interface StuckStream {
 export interface Overview {
   /** Agents that have a schema here. */
   agents(): Promise<string[]>;
-  /** A status that no run has is left out. */
+  /** A status that no run has is left out; of each at most FIGURES_MAX are counted. */
   counts(agent: string): Promise<Partial<Record<RunStatus, number>>>;
   /** Runs that wait for a person's decision, those that have waited longest first. */
   waiting(agent: string): Promise<RunWaiting[]>;

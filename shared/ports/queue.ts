@@ -48,6 +48,17 @@ export interface Queue {
   onArrival(wake: (queue: QueueName) => void): () => void;
 }
 
+/** How many messages lie in a queue. */
+export interface QueueDepth {
+  readonly queue: QueueName;
+  /** Could be received now. */
+  readonly waiting: number;
+  /** Received and not deleted yet. */
+  readonly hidden: number;
+  /** Their time hasn't come. */
+  readonly delayed: number;
+}
+
 /** A message that was received too often. The stream behind it is unharmed: its clock brings the guardian. */
 export interface DeadLetter {
   readonly messageId: string;

@@ -10,7 +10,8 @@ WITH held AS MATERIALIZED (
     solo_attempts = s.solo_attempts + CASE WHEN s.lease_owner = $3::uuid OR NOT $6::bool THEN 0 ELSE 1 END,
     lease_owner = $3::uuid, status = 'running', generation = $5::int,
     lease_until = clock_timestamp() + $4::int * interval '1 ms',
-    wake_at     = clock_timestamp() + $4::int * interval '1 ms'
+    wake_at     = clock_timestamp() + $4::int * interval '1 ms',
+    count_at    = coalesce(s.count_at, clock_timestamp())
   FROM held
   WHERE s.run_id = $1::uuid AND s.stream_id = $2::text AND s.status <> 'ended' AND s.generation <= $5::int
     AND (s.lease_owner IS NULL OR s.lease_owner = $3::uuid OR s.lease_until < clock_timestamp())
@@ -285,7 +286,38 @@ SELECT $1::text, 2147483647, clock_timestamp() + $2::float8 * interval '1 ms' FR
 ON CONFLICT (key) DO UPDATE SET cool_until = greatest(g.cool_until, clock_timestamp() + $2::float8 * interval '1 ms')
 `,
   "count-runs": `
-SELECT status, count(*)::int AS count FROM :agent.runs GROUP BY status
+SELECT w.status, c.count FROM unnest($1::text[]) AS w(status), LATERAL (
+  SELECT count(*)::int AS count FROM (SELECT FROM :agent.runs r WHERE r.status = w.status ORDER BY r.created_at LIMIT $2::int) found) c
+WHERE c.count > 0
+`,
+  "count-streams": `
+WITH taken AS MATERIALIZED (
+  SELECT * FROM :agent.streams WHERE count_at <= statement_timestamp() - $2::int * interval '1 ms' ORDER BY count_at LIMIT $1::int FOR UPDATE SKIP LOCKED
+), lacking AS MATERIALIZED (
+  SELECT s.run_id, s.stream_id, s.status, s.stream_id = 'run' AS own, s.outcome, s.simulated, s.counted IS NULL AS fresh,
+         ARRAY[s.model_calls - coalesce(s.counted[1], 0), s.tokens_in - coalesce(s.counted[2], 0), s.tokens_out - coalesce(s.counted[3], 0),
+               s.cost_nano - coalesce(s.counted[4], 0), s.unpriced - coalesce(s.counted[5], 0), s.retries - coalesce(s.counted[6], 0),
+               s.cuts - coalesce(s.counted[7], 0), s.replays - coalesce(s.counted[8], 0)] AS d
+  FROM taken s
+), noted AS (
+  UPDATE :agent.streams s SET
+    counted = ARRAY[s.model_calls, s.tokens_in, s.tokens_out, s.cost_nano, s.unpriced, s.retries, s.cuts, s.replays],
+    count_at = CASE WHEN l.status = 'running' THEN clock_timestamp() END
+  FROM lacking l WHERE s.run_id = l.run_id AND s.stream_id = l.stream_id
+), added AS (
+  UPDATE :agent.totals t SET
+    runs_started = t.runs_started + l.started, runs_completed = t.runs_completed + l.completed, runs_failed = t.runs_failed + l.failed,
+    runs_cancelled = t.runs_cancelled + l.cancelled, model_calls = t.model_calls + l.d1, tokens_in = t.tokens_in + l.d2, tokens_out = t.tokens_out + l.d3,
+    cost_nano = t.cost_nano + l.d4, simulated_nano = t.simulated_nano + l.made_up, unpriced = t.unpriced + l.d5, retries = t.retries + l.d6,
+    cuts = t.cuts + l.d7, replays = t.replays + l.d8
+  FROM (SELECT count(*) FILTER (WHERE own AND fresh) AS started, count(*) FILTER (WHERE own AND outcome = 'completed') AS completed,
+               count(*) FILTER (WHERE own AND outcome = 'failed') AS failed, count(*) FILTER (WHERE own AND outcome = 'cancelled') AS cancelled,
+               sum(d[1]) AS d1, sum(d[2]) AS d2, sum(d[3]) AS d3, coalesce(sum(d[4]) FILTER (WHERE NOT simulated), 0) AS d4,
+               coalesce(sum(d[4]) FILTER (WHERE simulated), 0) AS made_up, sum(d[5]) AS d5, sum(d[6]) AS d6, sum(d[7]) AS d7, sum(d[8]) AS d8
+        FROM lacking HAVING count(*) > 0) l
+  WHERE t.one
+)
+SELECT count(*)::int AS streams FROM taken
 `,
   "create-api-key": `
 INSERT INTO toren_control.api_keys (key_hash, name, begins, scopes, agents, expires_at, created_by)
@@ -403,6 +435,23 @@ WITH old AS MATERIALIZED (
 ), budgets AS (DELETE FROM :agent.budgets t USING erased e WHERE t.run_id = e.run_id
 ), waves AS (DELETE FROM :agent.waves t USING erased e WHERE t.run_id = e.run_id
 ), runs AS (DELETE FROM :agent.runs t USING erased e WHERE t.run_id = e.run_id
+), lacking AS (
+  SELECT s.stream_id = 'run' AS own, s.outcome, s.simulated, s.counted IS NULL AS fresh, ARRAY[s.model_calls - coalesce(s.counted[1], 0),
+         s.tokens_in - coalesce(s.counted[2], 0), s.tokens_out - coalesce(s.counted[3], 0), s.cost_nano - coalesce(s.counted[4], 0),
+         s.unpriced - coalesce(s.counted[5], 0), s.retries - coalesce(s.counted[6], 0), s.cuts - coalesce(s.counted[7], 0), s.replays - coalesce(s.counted[8], 0)] AS d
+  FROM :agent.streams s JOIN erased e ON e.run_id = s.run_id WHERE s.count_at IS NOT NULL
+), added AS (
+  UPDATE :agent.totals t SET
+    runs_started = t.runs_started + l.started, runs_completed = t.runs_completed + l.completed, runs_failed = t.runs_failed + l.failed,
+    runs_cancelled = t.runs_cancelled + l.cancelled, model_calls = t.model_calls + l.d1, tokens_in = t.tokens_in + l.d2, tokens_out = t.tokens_out + l.d3,
+    cost_nano = t.cost_nano + l.d4, simulated_nano = t.simulated_nano + l.made_up, unpriced = t.unpriced + l.d5, retries = t.retries + l.d6,
+    cuts = t.cuts + l.d7, replays = t.replays + l.d8
+  FROM (SELECT count(*) FILTER (WHERE own AND fresh) AS started, count(*) FILTER (WHERE own AND outcome = 'completed') AS completed,
+               count(*) FILTER (WHERE own AND outcome = 'failed') AS failed, count(*) FILTER (WHERE own AND outcome = 'cancelled') AS cancelled,
+               sum(d[1]) AS d1, sum(d[2]) AS d2, sum(d[3]) AS d3, coalesce(sum(d[4]) FILTER (WHERE NOT simulated), 0) AS d4,
+               coalesce(sum(d[4]) FILTER (WHERE simulated), 0) AS made_up, sum(d[5]) AS d5, sum(d[6]) AS d6, sum(d[7]) AS d7, sum(d[8]) AS d8
+        FROM lacking HAVING count(*) > 0) l
+  WHERE t.one
 ), index AS (DELETE FROM toren_control.run_index t USING erased e WHERE t.run_id = e.run_id
 )
 SELECT run_id, events::float8 AS events, coalesce(files, '{}') AS files FROM listed
@@ -997,6 +1046,14 @@ LEFT JOIN :agent.waves v ON v.run_id = s.run_id AND v.wave = s.wave
 SELECT b.run_id, b.hash, b.content FROM unnest($1::uuid[], $2::text[]) AS w(run_id, hash)
 JOIN :agent.blobs b ON b.run_id = w.run_id AND b.hash = w.hash
 `,
+  "read-depths": `
+SELECT w.queue, now.count AS waiting, later.hidden, later.delayed
+FROM unnest($1::text[]) AS w(queue), LATERAL (
+  SELECT count(*)::int AS count FROM (
+    SELECT FROM toren_control.queue_messages m WHERE m.queue = w.queue AND m.dead_at IS NULL AND m.visible_at <= statement_timestamp() LIMIT $2::int) f) now, LATERAL (
+  SELECT count(f.receipt)::int AS hidden, (count(*) - count(f.receipt))::int AS delayed FROM (
+    SELECT m.receipt FROM toren_control.queue_messages m WHERE m.queue = w.queue AND m.dead_at IS NULL AND m.visible_at > statement_timestamp() LIMIT $2::int) f) later
+`,
   "read-events": `
 SELECT seq, type, payload, floor(extract(epoch FROM recorded_at) * 1000)::float8 AS recorded_at
 FROM :agent.events WHERE run_id = $1::uuid AND stream_id = $2::text AND seq > $3::bigint ORDER BY seq LIMIT $4::int
@@ -1005,6 +1062,16 @@ FROM :agent.events WHERE run_id = $1::uuid AND stream_id = $2::text AND seq > $3
 SELECT s.status, i.seq, i.payload, floor(extract(epoch FROM i.recorded_at) * 1000)::float8 AS at
 FROM :agent.streams s LEFT JOIN :agent.inbox i ON i.run_id = s.run_id AND i.stream_id = s.stream_id AND i.key = $3::text
 WHERE s.run_id = $1::uuid AND s.stream_id = $2::text
+`,
+  "read-figures": `
+SELECT t.runs_started, t.runs_completed, t.runs_failed, t.runs_cancelled, t.model_calls, t.tokens_in, t.tokens_out, t.cost_nano, t.simulated_nano,
+       t.unpriced, t.retries, t.cuts, t.replays,
+       (SELECT array_agg(c.count ORDER BY w.ord) FROM unnest($1::text[]) WITH ORDINALITY AS w(status, ord), LATERAL (
+          SELECT count(*)::int AS count FROM (SELECT FROM :agent.runs r WHERE r.status = w.status ORDER BY r.created_at LIMIT $2::int) found) c) AS live,
+       coalesce(greatest(
+         (SELECT extract(epoch FROM clock_timestamp() - created_at) FROM :agent.runs WHERE status = 'created' ORDER BY created_at LIMIT 1),
+         (SELECT extract(epoch FROM clock_timestamp() - wake_at) FROM :agent.streams WHERE wake_at <= statement_timestamp() ORDER BY wake_at LIMIT 1)), 0)::float8 AS oldest_s
+FROM :agent.totals t WHERE t.one
 `,
   "read-file": `
 SELECT content, object_key FROM toren_control.files WHERE id = $1::text
@@ -1660,6 +1727,28 @@ ALTER TABLE :agent.streams ADD COLUMN copied_seq bigint NOT NULL DEFAULT 0;
 `,
     "0011_ended_runs": `
 CREATE INDEX runs_ended ON :agent.runs (ended_at) WHERE ended_at IS NOT NULL;
+`,
+    "0012_totals": `
+CREATE TABLE :agent.totals (
+  one boolean PRIMARY KEY DEFAULT true CHECK (one),
+  runs_started bigint NOT NULL DEFAULT 0,
+  runs_completed bigint NOT NULL DEFAULT 0,
+  runs_failed bigint NOT NULL DEFAULT 0,
+  runs_cancelled bigint NOT NULL DEFAULT 0,
+  model_calls bigint NOT NULL DEFAULT 0,
+  tokens_in bigint NOT NULL DEFAULT 0,
+  tokens_out bigint NOT NULL DEFAULT 0,
+  cost_nano bigint NOT NULL DEFAULT 0,
+  simulated_nano bigint NOT NULL DEFAULT 0,
+  unpriced bigint NOT NULL DEFAULT 0,
+  retries bigint NOT NULL DEFAULT 0,
+  cuts bigint NOT NULL DEFAULT 0,
+  replays bigint NOT NULL DEFAULT 0
+) WITH (fillfactor = 50);
+INSERT INTO :agent.totals DEFAULT VALUES;
+ALTER TABLE :agent.streams ADD COLUMN counted bigint[], ADD COLUMN count_at timestamptz DEFAULT '-infinity';
+ALTER TABLE :agent.streams ALTER COLUMN count_at DROP DEFAULT;
+CREATE INDEX streams_count ON :agent.streams (count_at) WHERE count_at IS NOT NULL;
 `,
   },
 } as const;

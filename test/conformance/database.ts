@@ -10,6 +10,7 @@ const backend = async (pool: Pool): Promise<number> => (await pool.query("SELECT
 export function databaseConformance(what: string, get: () => Database): void {
   describe(what, () => {
     test.each([
+      ["jit", "off"],
       ["enable_seqscan", "off"],
       ["enable_hashjoin", "off"],
       ["enable_mergejoin", "off"],

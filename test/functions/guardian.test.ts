@@ -4,6 +4,7 @@ import { localContext } from "../../local/sqs-event.ts";
 import { cronTimes } from "../../shared/adapters/cron/croner.ts";
 import { AUDIT_EVERY_MS } from "../../shared/core/limits.ts";
 import type { FireDeps } from "../../shared/engine/fire-schedules.ts";
+import type { Totals } from "../../shared/ports/totals.ts";
 import { recordingLog } from "../support/log.ts";
 import { engineOver } from "../support/sqs.ts";
 
@@ -11,6 +12,7 @@ const context = localContext("guardian", "r");
 const engine = (log = recordingLog()) => ({
   ...engineOver({} as Parameters<typeof engineOver>[0], log),
   schedules: {} as FireDeps["schedules"],
+  totals: {} as Totals,
   cron: cronTimes,
 });
 const fire = async () => ({ fired: 1 });
@@ -19,11 +21,13 @@ test("each pass nudges; the first and one an hour audit as well (I10)", async ()
   let now = 5;
   let audits = 0;
   let retentions = 0;
+  let additions = 0;
   const handle = createGuardianHandler(engine(), {
     fire,
     guard: async () => ({ nudged: 3 }),
     audit: async () => ({ fixed: audits++ }),
     retain: async () => void retentions++,
+    addCounts: async () => additions++,
     elapsedMs: () => now,
   });
   expect(await handle({}, context)).toEqual({ nudged: 3, fired: 1, fixed: 0 });
@@ -31,7 +35,7 @@ test("each pass nudges; the first and one an hour audit as well (I10)", async ()
   expect(await handle({}, context)).toEqual({ nudged: 3, fired: 1, fixed: null });
   now += 1;
   expect(await handle({}, context)).toEqual({ nudged: 3, fired: 1, fixed: 1 });
-  expect(retentions).toBe(2);
+  expect([retentions, additions]).toEqual([2, 3]);
 });
 
 test("an audit that failed is made at the next pass", async () => {
@@ -45,6 +49,7 @@ test("an audit that failed is made at the next pass", async () => {
       return { fixed: 2 };
     },
     retain: async () => {},
+    addCounts: async () => 0,
     elapsedMs: () => 0,
   });
   await expect(handle({}, context)).rejects.toThrow("away");

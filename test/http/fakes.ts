@@ -10,6 +10,7 @@ import type { AuditEntry } from "../../shared/ports/audit.ts";
 import type { FileInfo } from "../../shared/ports/files.ts";
 import type { Admission } from "../../shared/ports/keys.ts";
 import type { StreamRow } from "../../shared/ports/store.ts";
+import type { Figures } from "../../shared/ports/totals.ts";
 
 export const problem = async (response: Response) => {
   expect(response.headers.get("content-type")).toBe("application/problem+json");
@@ -31,12 +32,29 @@ export const agent = {
   limits: { maxParallel: null, maxCostUsd: null, totalTokens: null },
 };
 
+export const FIGURES: Figures = {
+  started: 3,
+  ended: { completed: 1, failed: 1, cancelled: 0 },
+  modelCalls: 7,
+  tokensIn: 100,
+  tokensOut: 20,
+  nanoUsd: 1_500_000_000,
+  simulatedNanoUsd: 0,
+  unpriced: 2,
+  retries: 1,
+  cuts: 0,
+  replays: 4,
+  live: new Map([["waitingApproval", 1]]),
+  oldestReadyS: 0.25,
+};
+
 export interface Fakes {
   readonly streams?: () => StreamRow[];
   readonly log?: (streamId: string) => RawEvent[];
   readonly useCases?: Partial<HttpDeps["useCases"]>;
   readonly files?: Partial<HttpDeps["files"]>;
   readonly overview?: Partial<HttpDeps["overview"]>;
+  readonly metrics?: Partial<HttpDeps["metrics"]>;
   readonly store?: Partial<HttpDeps["store"]["runs"]>;
   readonly admit?: (key: string) => Admission | undefined;
   readonly keys?: Partial<HttpDeps["keys"]>;
@@ -145,6 +163,7 @@ export function fakeApp(fakes: Fakes = {}, basePath?: string) {
       paidToday: async () => ({ nanoUsd: 0, simulated: false }),
       ...fakes.overview,
     },
+    metrics: { totals: { figures: async () => FIGURES }, queues: async () => [], appends: null, ...fakes.metrics },
     deadLetters: { page: async () => ({ letters: [], next: null }), get: async () => null, drop: async () => false },
     files: {
       page: async () => ({ files: uploads.map((file) => ({ ...file, createdAt: 0 })), next: null }),

@@ -11,6 +11,7 @@ import { createDeadLetters } from "../../shared/adapters/queue/dead-letters.ts";
 import { createPostgresQueue } from "../../shared/adapters/queue/postgres.ts";
 import { migrate } from "../../shared/adapters/store/migrate.ts";
 import { createSchedules } from "../../shared/adapters/store/schedules.ts";
+import { createTotals } from "../../shared/adapters/store/totals.ts";
 import { agent, role, serving } from "../support/agents.ts";
 import { type TestDatabase, testDatabase } from "../support/database.ts";
 import { silentLog } from "../support/log.ts";
@@ -46,7 +47,12 @@ test("a run on a laptop: pump, handlers and engine, from the first hint to the a
     },
   });
   const guardian = startGuardianLoop(
-    createGuardianHandler({ ...engine, schedules: createSchedules(db.database), cron: cronTimes }),
+    createGuardianHandler({
+      ...engine,
+      schedules: createSchedules(db.database),
+      totals: createTotals(db.database),
+      cron: cronTimes,
+    }),
     silentLog,
     200,
   );

@@ -23,10 +23,13 @@ export interface PoolSizes {
 // An append touches a handful of rows by key. A plan cached while its tables were small would read them whole for ever after: seen to cost 15 times as much.
 // With these there is only the plan by key, so it may be cached: left to itself Postgres plans an append anew each time, for as long as it takes to run it.
 const APPEND_PLANS =
-  "-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c plan_cache_mode=force_generic_plan";
+  "-c jit=off -c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c plan_cache_mode=force_generic_plan";
 
 /** A connection string, or what it would say: where passwords are short-lived, and certificates are our own. */
 export type Place = string | Readonly<PoolConfig>;
+
+// What an estimate takes for costly is compiled first, for up to a second: longer than any statement of ours takes.
+const READ_PLANS = "-c jit=off";
 
 /** Where to connect, with planner settings that the URL asks for itself kept beside ours. */
 export function connectionConfig(place: Place, settings = ""): PoolConfig {
@@ -57,7 +60,7 @@ export function openPools(place: Place, sizes: PoolSizes = {}): Pick<Database, "
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
   });
   const pool = keepConnections({
-    ...connectionConfig(place),
+    ...connectionConfig(place, READ_PLANS),
     ...common,
     max: sizes.pool ?? POOL_CONNECTIONS,
     statement_timeout: POOL_STATEMENT_TIMEOUT_MS,

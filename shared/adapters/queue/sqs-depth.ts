@@ -1,15 +1,13 @@
 // How many messages wait in a queue of SQS: approximately, as SQS counts.
 import type { SQSClient } from "@aws-sdk/client-sqs";
 import { messageOf, TorenError } from "../../core/errors.ts";
+import { QUEUE_NAMES, type QueueDepth, type QueueName } from "../../ports/queue.ts";
 
-export interface Depth {
-  /** Could be received now. */
-  readonly waiting: number;
-  /** Received and not deleted yet. */
-  readonly hidden: number;
-  /** Sent with a delay that isn't over. */
-  readonly delayed: number;
-}
+export type Depth = Omit<QueueDepth, "queue">;
+
+/** Of every queue, a call each. @throws TorenError `queue.unavailable`. */
+export const depthsOf = (urls: Readonly<Record<QueueName, string>>): Promise<QueueDepth[]> =>
+  Promise.all(QUEUE_NAMES.map(async (queue) => ({ queue, ...(await depthOf(urls[queue])) })));
 
 /** @throws TorenError `queue.unavailable`. */
 export async function depthOf(queueUrl: string): Promise<Depth> {

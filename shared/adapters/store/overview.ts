@@ -3,6 +3,7 @@ import type { RunEvent } from "../../core/events.ts";
 import { fromStored, type Json } from "../../core/json.ts";
 import {
   CRASHES_BEFORE_SOLO,
+  FIGURES_MAX,
   OVERVIEW_LIVE_RUNS,
   OVERVIEW_STUCK_MAX,
   OVERVIEW_TAIL_EVENTS,
@@ -10,6 +11,7 @@ import {
   OVERVIEW_WAITING_RUNS,
   STUCK_AFTER_MS,
 } from "../../core/limits.ts";
+import { RUN_STATUSES } from "../../core/run-status.ts";
 import { taskIdOf } from "../../core/stream-id.ts";
 import type { Database } from "../../ports/database.ts";
 import type { Overview, RunWaiting, StuckStream, WaitingCut } from "../../ports/overview.ts";
@@ -18,11 +20,11 @@ import { createStatements } from "./statements.ts";
 import { approvalOf } from "./tasks.ts";
 
 export function createOverview(database: Pick<Database, "appends" | "pool">): Overview {
-  const { ask } = createStatements(database);
+  const { ask, change } = createStatements(database);
   return {
     agents: async () => (await ask<{ agent: string }>("list-agents", null, [])).map((row) => row.agent),
     counts: async (agent) => {
-      const rows = await ask<{ status: RunStatus; count: number }>("count-runs", agent, []);
+      const rows = await change<{ status: RunStatus; count: number }>("count-runs", agent, [RUN_STATUSES, FIGURES_MAX]);
       return Object.fromEntries(rows.map((row) => [row.status, row.count]));
     },
     waiting: async (agent) => {

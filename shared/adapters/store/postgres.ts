@@ -1,6 +1,6 @@
 // The store on Postgres. One committer per agent schema and worker; everything else asks as it needs. Twin: the simulation's, in test/sim.
 import type { Database } from "../../ports/database.ts";
-import type { Store } from "../../ports/store.ts";
+import type { Store, StreamStore } from "../../ports/store.ts";
 import { createErasure } from "./erasure.ts";
 import { createExports } from "./exports.ts";
 import { createForks } from "./forks.ts";
@@ -12,11 +12,16 @@ import { createTasks } from "./tasks.ts";
 import { createTraces } from "./traces.ts";
 import { createWatch } from "./watch.ts";
 
+export interface Observer {
+  /** Told how many milliseconds an append took, from asking to its durable answer; one that failed isn't told of. */
+  appended(ms: number): void;
+}
+
 /** Needs the schemas that `migrate` makes. Holds no connection and no timer while nothing is asked of it. */
-export function createStore(database: Pick<Database, "appends" | "pool">): Store {
+export function createStore(database: Pick<Database, "appends" | "pool">, observer?: Observer): Store {
   const statements = createStatements(database);
   return {
-    streams: createStreams(database, statements),
+    streams: observed(createStreams(database, statements), observer),
     tasks: createTasks(statements),
     runs: createRuns(database.appends, statements),
     watch: createWatch(statements),
@@ -27,3 +32,16 @@ export function createStore(database: Pick<Database, "appends" | "pool">): Store
     traces: createTraces(statements),
   };
 }
+
+const observed = (streams: StreamStore, observer: Observer | undefined): StreamStore =>
+  observer === undefined
+    ? streams
+    : {
+        ...streams,
+        append: async (append) => {
+          const began = performance.now();
+          const appended = await streams.append(append);
+          observer.appended(performance.now() - began);
+          return appended;
+        },
+      };

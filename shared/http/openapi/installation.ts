@@ -32,6 +32,14 @@ export const installationPaths = {
       responses: responses({ "200": json(ref("Overview"), "As it is now.") }),
     },
   },
+  "/metrics": {
+    get: {
+      summary: "What there is to count, as Prometheus reads it.",
+      responses: responses({
+        "200": { description: "Text, version 0.0.4.", content: { "text/plain": { schema: text } } },
+      }),
+    },
+  },
   "/prune": {
     post: {
       summary: "Forgets a batch of an agent's runs that ended long ago.",

@@ -1,12 +1,13 @@
 // The forms that several answers share, by their names.
 
 import { ERRORS } from "../../core/errors.ts";
+import { RUN_STATUSES } from "../../core/run-status.ts";
 import { call } from "../call-json.ts";
 import { deadLetter } from "../dead-letters.ts";
 import { outlinePage } from "../inspect.ts";
 import { keyAnswer } from "../keys.ts";
 import { overview } from "../overview.ts";
-import { RUN_STATUSES, run, runSummary, turnsPage } from "../run-json.ts";
+import { run, runSummary, turnsPage } from "../run-json.ts";
 import { scheduleOut } from "../schedules.ts";
 import { answer, count, list, nullable, object, ref, type Schema, text, time } from "./parts.ts";
 

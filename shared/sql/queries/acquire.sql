@@ -12,7 +12,8 @@ WITH held AS MATERIALIZED (
     solo_attempts = s.solo_attempts + CASE WHEN s.lease_owner = $3::uuid OR NOT $6::bool THEN 0 ELSE 1 END,
     lease_owner = $3::uuid, status = 'running', generation = $5::int,
     lease_until = clock_timestamp() + $4::int * interval '1 ms',
-    wake_at     = clock_timestamp() + $4::int * interval '1 ms'
+    wake_at     = clock_timestamp() + $4::int * interval '1 ms',
+    count_at    = coalesce(s.count_at, clock_timestamp()) -- wake_at changes an index anyway: appends stay heap-only
   FROM held
   WHERE s.run_id = $1::uuid AND s.stream_id = $2::text AND s.status <> 'ended' AND s.generation <= $5::int
     AND (s.lease_owner IS NULL OR s.lease_owner = $3::uuid OR s.lease_until < clock_timestamp())

@@ -1,7 +1,8 @@
 -- Forgets runs that have ended, with all that is theirs: some at a time, the oldest first. Never one that goes on, or whose tasks are still being stopped.
 -- Whoever retries such a run at this moment has its stream's row, and it is passed over; who comes later finds none.
 -- What requests begin with (request_headers) is of the code and stays; so does the audit.
--- Locks: the streams' rows of the runs, SKIP LOCKED for their own; then what is deleted, which nobody else writes.
+-- Locks: the streams' rows of the runs, SKIP LOCKED for their own; then what is deleted, which nobody else writes; then the row of totals.
+-- What the totals lack of them yet is added as in count-streams: what was paid stays paid.
 -- $1 run ids uuid[] (null: by age)  $2 ended before so many ms float8  $3 runs int  $4 events bigint (a run more may pass it)  $5 only look bool
 WITH old AS MATERIALIZED (
   SELECT r.run_id, r.ended_at FROM :agent.runs r JOIN :agent.streams s ON s.run_id = r.run_id AND s.stream_id = 'run'
@@ -28,6 +29,23 @@ WITH old AS MATERIALIZED (
 ), budgets AS (DELETE FROM :agent.budgets t USING erased e WHERE t.run_id = e.run_id
 ), waves AS (DELETE FROM :agent.waves t USING erased e WHERE t.run_id = e.run_id
 ), runs AS (DELETE FROM :agent.runs t USING erased e WHERE t.run_id = e.run_id
+), lacking AS (
+  SELECT s.stream_id = 'run' AS own, s.outcome, s.simulated, s.counted IS NULL AS fresh, ARRAY[s.model_calls - coalesce(s.counted[1], 0),
+         s.tokens_in - coalesce(s.counted[2], 0), s.tokens_out - coalesce(s.counted[3], 0), s.cost_nano - coalesce(s.counted[4], 0),
+         s.unpriced - coalesce(s.counted[5], 0), s.retries - coalesce(s.counted[6], 0), s.cuts - coalesce(s.counted[7], 0), s.replays - coalesce(s.counted[8], 0)] AS d
+  FROM :agent.streams s JOIN erased e ON e.run_id = s.run_id WHERE s.count_at IS NOT NULL
+), added AS (
+  UPDATE :agent.totals t SET
+    runs_started = t.runs_started + l.started, runs_completed = t.runs_completed + l.completed, runs_failed = t.runs_failed + l.failed,
+    runs_cancelled = t.runs_cancelled + l.cancelled, model_calls = t.model_calls + l.d1, tokens_in = t.tokens_in + l.d2, tokens_out = t.tokens_out + l.d3,
+    cost_nano = t.cost_nano + l.d4, simulated_nano = t.simulated_nano + l.made_up, unpriced = t.unpriced + l.d5, retries = t.retries + l.d6,
+    cuts = t.cuts + l.d7, replays = t.replays + l.d8
+  FROM (SELECT count(*) FILTER (WHERE own AND fresh) AS started, count(*) FILTER (WHERE own AND outcome = 'completed') AS completed,
+               count(*) FILTER (WHERE own AND outcome = 'failed') AS failed, count(*) FILTER (WHERE own AND outcome = 'cancelled') AS cancelled,
+               sum(d[1]) AS d1, sum(d[2]) AS d2, sum(d[3]) AS d3, coalesce(sum(d[4]) FILTER (WHERE NOT simulated), 0) AS d4,
+               coalesce(sum(d[4]) FILTER (WHERE simulated), 0) AS made_up, sum(d[5]) AS d5, sum(d[6]) AS d6, sum(d[7]) AS d7, sum(d[8]) AS d8
+        FROM lacking HAVING count(*) > 0) l
+  WHERE t.one
 ), index AS (DELETE FROM toren_control.run_index t USING erased e WHERE t.run_id = e.run_id
 )
 SELECT run_id, events::float8 AS events, coalesce(files, '{}') AS files FROM listed

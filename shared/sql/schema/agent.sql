@@ -78,12 +78,33 @@ CREATE TABLE :agent.streams (
   paid_nano bigint NOT NULL DEFAULT 0,              -- what was paid on paid_day, the last one (UTC) that something was paid on
   paid_day date,
   copied_seq bigint NOT NULL DEFAULT 0,             -- of a forked run: events up to here are its source's, and were paid there
+  counted bigint[],                                 -- of its counts what `totals` has already, in count-streams' order; null: nothing, not even the run
+  count_at timestamptz,                             -- set by whoever takes it: `totals` may lack something of it. By age, so that all have their turn
   PRIMARY KEY (run_id, stream_id)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500, autovacuum_analyze_scale_factor = 0.05,
         autovacuum_vacuum_cost_delay = 0);
 CREATE INDEX streams_wake ON :agent.streams (wake_at) WHERE wake_at IS NOT NULL;
 CREATE INDEX streams_paid ON :agent.streams (paid_day) WHERE paid_day IS NOT NULL;  -- changes once a day: all other appends stay heap-only
+CREATE INDEX streams_count ON :agent.streams (count_at) WHERE count_at IS NOT NULL;  -- moves with acquire and count-streams, never with an append
 CREATE INDEX streams_parked ON :agent.streams (run_id, stream_id) WHERE status = 'parked';
+
+-- One row: what streams have counted, over all there ever were, erased ones too. Behind them by a pass of the guardian. It only grows.
+CREATE TABLE :agent.totals (
+  one boolean PRIMARY KEY DEFAULT true CHECK (one),
+  runs_started bigint NOT NULL DEFAULT 0,           -- runs that a worker has begun
+  runs_completed bigint NOT NULL DEFAULT 0,         -- ends: a run that failed, was retried and completed is in both
+  runs_failed bigint NOT NULL DEFAULT 0,
+  runs_cancelled bigint NOT NULL DEFAULT 0,
+  model_calls bigint NOT NULL DEFAULT 0,
+  tokens_in bigint NOT NULL DEFAULT 0,
+  tokens_out bigint NOT NULL DEFAULT 0,
+  cost_nano bigint NOT NULL DEFAULT 0,              -- of streams without a made-up price; the others' is beside it
+  simulated_nano bigint NOT NULL DEFAULT 0,
+  unpriced bigint NOT NULL DEFAULT 0,
+  retries bigint NOT NULL DEFAULT 0,
+  cuts bigint NOT NULL DEFAULT 0,
+  replays bigint NOT NULL DEFAULT 0
+) WITH (fillfactor = 50);
 
 -- The log (I1). Insert-only.
 CREATE TABLE :agent.events (

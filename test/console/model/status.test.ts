@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { lookOfRun, lookOfTask } from "../../../console/model/status.ts";
-import { RUN_STATUSES } from "../../../shared/http/run-json.ts";
+import { RUN_STATUSES } from "../../../shared/core/run-status.ts";
 
 test("every status has a word of its own, and one of a newer server is shown by its name", () => {
   const words = RUN_STATUSES.map((status) => lookOfRun(status).word);
