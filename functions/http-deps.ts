@@ -25,7 +25,6 @@ import { changeSchedule, createSchedule } from "../shared/engine/schedules.ts";
 import { decideApproval, decideCut, sendMessage, sendSignal } from "../shared/engine/speak-to-task.ts";
 import { startRun } from "../shared/engine/start-run.ts";
 import type { HttpDeps } from "../shared/http/deps.ts";
-import type { MetricsDeps } from "../shared/http/metrics.ts";
 import type { Database } from "../shared/ports/database.ts";
 import type { Caller } from "../shared/ports/keys.ts";
 import type { LiveIn } from "../shared/ports/live.ts";
@@ -41,9 +40,9 @@ export interface HttpOptions {
   readonly knows?: (key: string) => Promise<Caller | null>;
   readonly database: Database;
   /** How many messages wait in the queues. */
-  readonly queues: MetricsDeps["queues"];
+  readonly queues: HttpDeps["metrics"]["queues"];
   /** Of this process; left out: it appends nothing. */
-  readonly appends?: NonNullable<MetricsDeps["appends"]>;
+  readonly appends?: NonNullable<HttpDeps["metrics"]["appends"]>;
 }
 
 export function httpDeps(options: HttpOptions): HttpDeps {

@@ -1,5 +1,6 @@
 // What the routes need: the use cases bound to their engine, a few reads, and who may ask. Composed by local/compose.ts; on AWS by functions/aws.ts.
 import type { Context } from "hono";
+import type { Histogram } from "../core/histogram.ts";
 import type { Told } from "../engine/cancel-run.ts";
 import type { Pruned } from "../engine/erase-runs.ts";
 import type { ExportPage } from "../engine/export-run.ts";
@@ -19,10 +20,10 @@ import type { Admission, Caller, Keys } from "../ports/keys.ts";
 import type { LiveIn } from "../ports/live.ts";
 import type { Log } from "../ports/log.ts";
 import type { Overview } from "../ports/overview.ts";
-import type { DeadLetters } from "../ports/queue.ts";
+import type { DeadLetters, QueueDepth } from "../ports/queue.ts";
 import type { Schedule, Schedules } from "../ports/schedules.ts";
 import type { Store } from "../ports/store.ts";
-import type { MetricsDeps } from "./metrics.ts";
+import type { Totals } from "../ports/totals.ts";
 import type { StaticFiles } from "./static-files.ts";
 
 /** A request, with whose it is. */
@@ -74,7 +75,12 @@ export interface HttpDeps {
   readonly inspection: Pick<Inspection, "outline">;
   readonly agents: Agents;
   readonly overview: Overview;
-  readonly metrics: MetricsDeps;
+  readonly metrics: {
+    readonly totals: Pick<Totals, "figures">;
+    queues(): Promise<readonly QueueDepth[]>;
+    /** Seconds that appends of this process took; null: it appends nothing. */
+    readonly appends: Histogram | null;
+  };
   readonly deadLetters: Pick<DeadLetters, "page" | "get" | "drop">;
   readonly files: Pick<Files, "page" | "remove">;
   readonly log: Log;

@@ -4,16 +4,9 @@ import { TorenError } from "../core/errors.ts";
 import type { Histogram } from "../core/histogram.ts";
 import { FIGURES_MAX } from "../core/limits.ts";
 import type { QueueDepth } from "../ports/queue.ts";
-import type { Figures, Totals } from "../ports/totals.ts";
+import type { Figures } from "../ports/totals.ts";
 import type { HttpContext, HttpDeps } from "./deps.ts";
 import { type Family, type HistogramFamily, PROMETHEUS_TYPE, prometheusText, type Sample } from "./prometheus.ts";
-
-export interface MetricsDeps {
-  readonly totals: Pick<Totals, "figures">;
-  queues(): Promise<readonly QueueDepth[]>;
-  /** Seconds that appends of this process took; null: it appends nothing. */
-  readonly appends: Histogram | null;
-}
 
 export async function showMetrics(c: HttpContext, { overview, metrics }: HttpDeps): Promise<Response> {
   const [agents, depths] = await Promise.all([
@@ -31,7 +24,7 @@ interface AgentFigures {
 }
 
 /** An agent that nobody deploys any more keeps its old schema: the others are told of all the same. */
-async function figuresOf({ totals }: MetricsDeps, agent: string): Promise<AgentFigures> {
+async function figuresOf({ totals }: HttpDeps["metrics"], agent: string): Promise<AgentFigures> {
   try {
     return { agent, figures: await totals.figures(agent) };
   } catch (e) {
