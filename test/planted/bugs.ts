@@ -507,6 +507,17 @@ export const BUGS: readonly Bug[] = [
     killedBy: { file: "test/core/task/compaction.test.ts", test: "is asked for with room to think" },
   },
   {
+    name: "another provider's reasoning is sent to Claude",
+    edits: [
+      {
+        file: "shared/adapters/model/anthropic/turns.ts",
+        find: "    if (part.provider !== PROVIDER) return;",
+        replace: '    if (part.provider === "") return;',
+      },
+    ],
+    killedBy: { file: "test/adapters/model/any-log.test.ts", test: "asks next what every provider takes" },
+  },
+  {
     name: "a thinking budget goes out with an answer that may not be longer",
     edits: [
       {
