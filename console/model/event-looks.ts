@@ -78,8 +78,11 @@ const LOOKS: Readonly<Record<string, Look>> = {
   RandomRead: plain("dot", "none", "drew a random number"),
   SignalAwaited: (p) => ({ icon: "letter", tone: "wait", name: `waits for signal ${words(p.signal)}` }),
   SignalReceived: plain("letter", "done", "signal received"),
-  ChildStarted: (p) => ({ icon: "fork", tone: "busy", name: "child run", more: words(p.agent) }),
-  ChildEnded: plain("fork", "done", "child run ended"),
+  ChildStarted: (p) => ({ icon: "fork", tone: "busy", name: `runs ${words(p.process)}`, more: words(p.run) }),
+  ChildEnded: (p) =>
+    p.status === "completed"
+      ? { icon: "fork", tone: "done", name: "child run completed" }
+      : { icon: "fork", tone: "bad", name: "child run failed", more: errorWords(p) },
 };
 
 export const markLook = ({ type, payload }: Outlined, note: string): MarkLook =>

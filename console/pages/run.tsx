@@ -10,6 +10,7 @@ import { Action, say } from "../parts/actions.tsx";
 import { CopyButton, Cost, Failure, NotYet, StatusBadge, Time, useNow } from "../parts/basics.tsx";
 import { Export, Fork } from "../parts/copies.tsx";
 import { Waiting } from "../parts/decide.tsx";
+import { Children, Parent } from "../parts/family.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Signals } from "../parts/signals.tsx";
 import { Trace } from "../parts/trace.tsx";
@@ -40,6 +41,7 @@ export function RunPage({ runId }: { readonly runId: string }) {
       <Waiting run={run} onDecided={refresh} />
       <Signals run={run} onSent={refresh} />
       <Figures run={run} />
+      <Children run={run} />
       <Trace run={run} beat={beat} />
     </div>
   );
@@ -76,7 +78,7 @@ function Top({ run, refresh }: { readonly run: RunJson; readonly refresh: () => 
             <Icon name="chat" /> Conversation
           </a>
         ) : null}
-        {run.status === "failed" ? (
+        {run.status === "failed" && run.parent === null ? (
           <Action
             kind="first"
             icon="retry"
@@ -127,6 +129,7 @@ function Origin({ run }: { readonly run: RunJson }) {
           </a>
         </span>
       )}
+      <Parent run={run} />
     </p>
   );
 }

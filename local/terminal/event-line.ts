@@ -75,6 +75,10 @@ function detailOf(type: string, p: JsonObject): string {
       return (p.tasks as readonly Json[] | undefined)?.map(text).join(" ") ?? "many tasks";
     case "StepStarted":
       return text(p.name);
+    case "ChildStarted":
+      return `${text(p.process)} ${text(p.run)} ${quoted(p.input)}`;
+    case "ChildEnded":
+      return `${text(p.op)} ${text((p.outcome as JsonObject | undefined)?.status)}`;
     case "SignalAwaited":
       return `${text(p.signal)}${typeof p.dueAt === "number" ? ` until ${new Date(p.dueAt).toISOString()}` : ""}`;
     case "SignalReceived":

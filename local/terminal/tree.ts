@@ -85,6 +85,29 @@ export function treeLines(run: RunJson, options: TreeOptions): string[] {
   return [options.style.dim(`  … ${counted(hidden, "line")} above`), ...brief.slice(hidden)];
 }
 
+/** The runs that its workflow started, and what everything below the run came to; of a child who started it. None: no lines. */
+export function familyLines(run: RunJson, { style, columns }: TreeOptions): string[] {
+  const above = run.parent === null ? [] : [`  started by the workflow of run ${run.parent}`, ""];
+  if (run.below === null) return above;
+  const width = Math.max(...run.children.map((child) => child.process.length));
+  const lines = run.children.map((child) => {
+    const start = `  ${mark(markOfRun(child.status), style)} ${child.process.padEnd(width)}  ${style.dim(child.runId)}  ${child.status}`;
+    const spent = child.modelCalls === 0 ? "" : `  ${cost(child.costUsd, child.simulated)}`;
+    return visible(start) + spent.length > columns ? start : `${start}${style.dim(spent)}`;
+  });
+  const more = run.childCount - run.children.length;
+  const { runs, modelCalls, tokens: total, costUsd, simulated } = run.below;
+  const sum = `${counted(runs, "run")} below: ${counted(modelCalls, "model call")} · ${grouped(total)} tokens · ${cost(costUsd, simulated)}`;
+  return [
+    ...above,
+    "  children",
+    ...lines,
+    ...(more > 0 ? [style.dim(`  … and ${grouped(more)} more`)] : []),
+    style.dim(`  ${sum}`),
+    "",
+  ];
+}
+
 type Wave = RunJson["waves"][number];
 
 function waveLines(wave: Wave, options: TreeOptions, whole: boolean): string[] {
@@ -145,6 +168,7 @@ const WAITS = {
   claim: "not claimed by the new plan",
   approval: "waits for approval",
   input: "waits for its user",
+  child: "",
   signal: "waits for a signal",
 };
 const waitNote = (task: TaskJson, style: Style): string => {

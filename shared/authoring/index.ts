@@ -4,6 +4,7 @@ export { TorenError } from "../core/errors.ts";
 export type { Json } from "../core/json.ts";
 export { type Part, type ToolParts, toolParts } from "../core/tool-parts.ts";
 export {
+  ChildFailed,
   type StepOptions,
   TaskFailed,
   type TaskOutcome,

@@ -196,7 +196,13 @@ const operation = { after: z.int().nonnegative(), digest: z.string() };
 
 export const runEvent = z.discriminatedUnion("type", [
   ...shared,
-  z.strictObject({ type: z.literal("RunCreated"), process: z.string(), input: json }),
+  /** `parent`: the run whose workflow started this one, and how many runs stand above it. */
+  z.strictObject({
+    type: z.literal("RunCreated"),
+    process: z.string(),
+    input: json,
+    parent: z.strictObject({ run: z.string(), depth: z.int().positive() }).optional(),
+  }),
   /** `tasks` are ids in the plan's order, new and claimed; what they are stands in task_specs. */
   z.strictObject({
     type: z.literal("WavePlanned"),
@@ -226,20 +232,32 @@ export const runEvent = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("StepStarted"), ...operation, name: z.string(), idempotencyKey: z.string() }),
   z.strictObject({ type: z.literal("StepCompleted"), op: seq, value: json }),
   z.strictObject({ type: z.literal("StepFailed"), op: seq, error, retryAt: z.int().optional() }),
+  /** `run`: the child's id; a child of a cut part of the log that was asked the same may be taken over. */
+  z.strictObject({
+    type: z.literal("ChildStarted"),
+    ...operation,
+    process: z.string(),
+    input: json,
+    run: z.string(),
+  }),
+  /** A child that was cancelled has failed, with `run.cancelled`. */
+  z.strictObject({ type: z.literal("ChildEnded"), op: seq, outcome: taskOutcome, inboxSeq: seq.optional() }),
   /**
    * After a retry: what failed of the operation is done again. Its end, what failed of it (of a wave the tasks at these places), and whatever the workflow
-   * asked for because of it count no more. `dueAt`: its new time limit.
+   * asked for because of it count no more. `dueAt`: its new time limit. `run`: of a child that belongs to the run that this one is a fork of, the child
+   * that is started in its place.
    */
   z.strictObject({
     type: z.literal("OperationReopened"),
     op: seq,
     tasks: z.array(z.int().nonnegative()),
     dueAt: z.int().optional(),
+    run: z.string().optional(),
   }),
   z.strictObject({ type: z.literal("NowRead"), ...operation, value: z.number() }),
   /**
-   * Tasks of cut plans: somebody decided that this generation may do again what they did. It asks about them no more; another edit does, and a plan may
-   * still claim them.
+   * Tasks of cut plans, and children by their run's id: somebody decided that this generation may do again what they did. It asks about them no more;
+   * another edit does, and a plan may still claim them.
    */
   z.strictObject({ type: z.literal("TasksGivenUp"), tasks: z.array(z.string()).min(1), generation: z.int() }),
   z.strictObject({ type: z.literal("RandomRead"), ...operation, value: z.number() }),
@@ -265,6 +283,8 @@ export interface RawEvent {
 export const fact = z.discriminatedUnion("kind", [
   /** To a run: wave `wave` is over; `broke`: a task failed under `fail`, others may still run. */
   z.strictObject({ kind: z.literal("wave"), wave: z.int(), broke: z.boolean() }),
+  /** To a run: its child `run` has ended; how stands in the child's row. */
+  z.strictObject({ kind: z.literal("child"), run: z.string() }),
   z.strictObject({
     kind: z.literal("cancel"),
     reason: z.string(),

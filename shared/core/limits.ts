@@ -65,6 +65,10 @@ export const SETTLE_CHUNK_BYTES = COMMIT_BATCH_BYTES;
 export const WAVE_TASKS_MAX = 1_000;
 /** A workflow is run again from its start at every tick: past this many operations each tick takes a noticeable part of a second. */
 export const OPERATIONS_MAX = 10_000;
+/** Runs above a run. A process that starts itself without an end would otherwise only be stopped by its budget; a tree is rarely five deep. */
+export const CHILD_DEPTH_MAX = 10;
+/** Children that a run is shown with. More of them are found in lists. */
+export const CHILDREN_SHOWN_MAX = 200;
 /** The last time that a JavaScript Date can hold (year 275760); Postgres' timestamptz goes further. */
 export const TIME_MAX_MS = 8_640_000_000_000_000;
 /** What an error quotes of a thrown message at most. */

@@ -6,6 +6,7 @@ import { jsonBytes } from "../core/json.ts";
 import { SETTLE_CHUNK_BYTES } from "../core/limits.ts";
 import { isOperation, type RunHistory } from "../core/workflow/fold.ts";
 import type { PendingOperation } from "../core/workflow/schedule.ts";
+import { ChildOutcomes, perhapsEnded } from "./children.ts";
 import { isCutAsked } from "./cut-request.ts";
 import type { TickWork } from "./tick-work.ts";
 
@@ -16,10 +17,15 @@ export async function absorb(
   work: TickWork,
   complete: readonly number[],
 ): Promise<{ inboxSeq: number; error: ErrorInfo } | null> {
-  for (const { seq, key, fact } of await work.writer.facts()) {
+  const facts = await work.writer.facts();
+  const silent = perhapsEnded(work.hint.runId, work.history());
+  const told = facts.flatMap(({ fact }) => (fact.kind === "child" ? [fact.run] : []));
+  const outcomes = new ChildOutcomes(work, [...told, ...silent]);
+  for (const { seq, key, fact } of facts) {
     const stale = seq <= (work.history().retry?.upTo ?? 0);
     if (fact.kind === "cancel" && !stale) return { inboxSeq: seq, error: { code: fact.code, message: fact.reason } };
     if (fact.kind === "wave") await settleWave(work, fact.wave, seq);
+    else if (fact.kind === "child") await outcomes.settle(fact.run, seq);
     else if (fact.kind === "signal")
       work.record({ type: "SignalReceived", signal: fact.signal, value: fact.value, inboxSeq: seq });
     else if (fact.kind === "cutDecision" && isCutAsked(work.log, key))
@@ -30,6 +36,7 @@ export async function absorb(
     }
   }
   for (const wave of complete) await settleWave(work, wave, null);
+  for (const run of silent) await outcomes.settle(run, null);
   await fireDue(work);
   return null;
 }

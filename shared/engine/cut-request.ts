@@ -43,6 +43,7 @@ export function isCutAsked(log: readonly Recorded<Logged>[], decisionKey: string
 /** Of the fact that decides: it names the question, the CutRequested's number. */
 export const cutKey = (askedSeq: number): string => `cut:${askedSeq}`;
 
+const PLANS: ReadonlySet<string> = new Set(["WavePlanned", "ChildStarted", "TasksGivenUp"]);
 const CUT_EVENTS: ReadonlySet<string> = new Set(["CutRequested", "CutDecided", "StreamInvalidated"]);
 
 /** Somebody decided that this cut of a task, as this code wants it, is to be made. */
@@ -68,6 +69,6 @@ export function decidedAbout(
   const last = lastDecided(log, generation);
   if (last?.asked.instead?.digest !== digest) return null;
   const { decided } = last;
-  const done = log.some((e) => e.seq > decided.seq && (e.type === "WavePlanned" || e.type === "TasksGivenUp"));
+  const done = log.some((e) => e.seq > decided.seq && PLANS.has(e.type));
   return done ? null : (decided.decision ?? null);
 }

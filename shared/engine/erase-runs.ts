@@ -16,10 +16,14 @@ export async function eraseRun(deps: EraseDeps, { agent, runId }: { agent: strin
   }
   const row = await deps.store.runs.get(agent, runId);
   if (row === null) return { type: "refused", error: { code: "run.unknown", message: `There is no run ${runId}.` } };
+  if (row.parent !== null) {
+    const message = `Run ${runId} is a child of run ${row.parent}, whose log names it: erase that one, and its children go with it.`;
+    return { type: "refused", error: { code: "run.is_a_child", message } };
+  }
   const message =
     row.endedAt === null
       ? `Run ${runId} is ${row.status}: only a run that has ended can be erased. \`toren jobs cancel ${runId}\` ends it.`
-      : `Run ${runId} has ended, and tasks of it are still being stopped. Erase it in a moment.`;
+      : `Run ${runId} has ended, and tasks or children of it are still being stopped. Erase it in a moment.`;
   return { type: "refused", error: { code: row.endedAt === null ? "run.not_ended" : "run.stopping", message } };
 }
 

@@ -1,4 +1,4 @@
-// Where a fork begins to differ from its source, as people write it: a wave, a task, a step of a task, or a step of the workflow.
+// Where a fork begins to differ from its source, as people write it: a wave, a task, a step of a task, a step of the workflow, or a child run.
 import { isOperation, type RunHistory } from "../core/workflow/fold.ts";
 
 export type Place =
@@ -17,6 +17,7 @@ export type Place =
 const WAVE = /^w(\d+)$/;
 const TASK = /^(w\d+t\d+)(?:\/(s\d+))?$/;
 const STEP = /^step:(.+)$/;
+const CHILD = /^run:(.+)$/;
 
 export function findPlace(history: RunHistory, from: string): Place {
   const plans = [...history.plans.values()].filter((plan) => plan.tasks.length > 0);
@@ -36,10 +37,19 @@ export function findPlace(history: RunHistory, from: string): Place {
   const steps = history.log.filter(isOperation).filter((e) => e.type === "StepStarted");
   const step = steps.findLast((e) => e.name === name);
   if (step !== undefined) return { type: "found", op: step.seq, tasks: [], taskIds: [], step: null };
-  const there = [...plans.map((plan) => `w${plan.wave} (${plan.name})`), ...steps.map((e) => `step:${e.name}`)];
+  const [, process] = CHILD.exec(from) ?? [];
+  const children = history.log.filter((e) => e.type === "ChildStarted");
+  const child = children.findLast((e) => e.process === process);
+  if (child !== undefined) return { type: "found", op: child.seq, tasks: [], taskIds: [], step: null };
+  const there = [
+    ...plans.map((plan) => `w${plan.wave} (${plan.name})`),
+    ...steps.map((e) => `step:${e.name}`),
+    ...children.map((e) => `run:${e.process}`),
+  ];
   const known =
     there.length === 0 ? "It has none on record." : `It has ${[...new Set(there)].slice(0, SHOWN).join(", ")}.`;
-  const forms = "a wave (w1), a task (w1t0), a step of a task (w1t0/s2), or a step of the workflow (step:NAME)";
+  const forms =
+    "a wave (w1), a task (w1t0), a step of a task (w1t0/s2), a step of the workflow (step:NAME), or a child run (run:PROCESS)";
   return { type: "unknown", message: `The run has no "${from}" to fork from. Name ${forms}. ${known}` };
 }
 const SHOWN = 20;

@@ -20,7 +20,7 @@ import { nudge } from "./hints.ts";
 export interface ForkRequest {
   readonly agent: string;
   readonly runId: string;
-  /** Where it begins to differ: `w2`, `w2t0`, `w2t0/s3` or `step:NAME`. Left out: at the end, and what failed is done again. */
+  /** Where it begins to differ: `w2`, `w2t0`, `w2t0/s3`, `step:NAME` or `run:PROCESS`. Left out: at the end, and what failed is done again. */
   readonly from?: string;
   /** Calls with effects outside, and steps, that the source has made may be made again. */
   readonly rerun: boolean;
@@ -197,5 +197,8 @@ async function madeAgain(
     const isPlace = place !== null && e.seq === place.op;
     return stands.has(e.seq) && !isPlace && before.over.has(e.seq) ? [] : [`step ${e.name}`];
   });
-  return [...calls.map((c) => `${c.taskId}: ${c.tool}`), ...steps];
+  const anew = before.log.filter((e) => e.type === "ChildStarted" && !(stands.has(e.seq) && after.over.has(e.seq)));
+  const runs = anew.flatMap((e) => (e.type === "ChildStarted" ? [e.run] : []));
+  const below = runs.length === 0 ? [] : await deps.store.children.effects(agent, runs);
+  return [...calls.map((c) => `${c.taskId}: ${c.tool}`), ...steps, ...below.map((e) => `run ${e.runId}: ${e.what}`)];
 }

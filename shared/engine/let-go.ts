@@ -18,11 +18,13 @@ export async function park(work: TickWork, outcome: Advanced & { type: "blocked"
   const kinds = new Set(outcome.pending.map((p) => p.type));
   const wait: Wait = kinds.has("wave")
     ? "wave"
-    : outcome.steps.length > 0
-      ? "retry"
-      : kinds.has("signal")
-        ? "signal"
-        : "timer";
+    : kinds.has("child")
+      ? "child"
+      : outcome.steps.length > 0
+        ? "retry"
+        : kinds.has("signal")
+          ? "signal"
+          : "timer";
   return await parkStream(work, wait, times.length === 0 ? null : { at: Math.min(...times), now: work.now() });
 }
 
@@ -46,7 +48,7 @@ export async function finish(work: TickWork, outcome: Advanced & { type: "comple
       ? { status: "completed", output: outcome.output }
       : { status: "failed", error: outcome.error };
   await work.writer.flush({ type: "end", outcome: end });
-  await wakeCancelled(work);
+  await wakeOthers(work);
   return "ended";
 }
 
@@ -59,16 +61,19 @@ export async function endRun(
     type: "end",
     outcome: { status: event.type === "RunFailed" ? "failed" : "cancelled", error: event.error },
   });
-  await wakeCancelled(work);
+  await wakeOthers(work);
   return "ended";
 }
 
-/** The statement that ends a run has told its open tasks to stop; this only makes them hear it sooner. */
-async function wakeCancelled(work: TickWork): Promise<void> {
+/** The statement that ends a run has told its parent, and its open tasks and children to stop; this only makes them hear it sooner. */
+async function wakeOthers(work: TickWork): Promise<void> {
   const { agent, runId } = work.hint;
-  const open = await work.deps.store.tasks.open(agent, runId);
-  await nudge(
-    work.deps,
-    open.map(({ taskId }) => ({ agent, runId, taskId })),
-  );
+  const { tasks, children } = work.deps.store;
+  const [open, below] = await Promise.all([tasks.open(agent, runId), children.open(agent, runId)]);
+  const [created] = work.log;
+  const parent = created?.type === "RunCreated" ? created.parent?.run : undefined;
+  await nudge(work.deps, [
+    ...open.map(({ taskId }) => ({ agent, runId, taskId })),
+    ...[...below, ...(parent === undefined ? [] : [parent])].map((other) => ({ agent, runId: other, taskId: null })),
+  ]);
 }

@@ -1,10 +1,19 @@
-// What a tick decided, as it is to be recorded, unless it would silently repeat what tasks of cut plans have done (I6b): then a person is asked.
+// What a tick decided, as it is to be recorded, unless it would silently repeat what tasks of cut plans, or cut children, have done (I6b): then a person is
+// asked.
 import { digestOf } from "../core/digest.ts";
 import { isUnrepeatable, type RunEvent } from "../core/events.ts";
+import type { Json } from "../core/json.ts";
 import { CUT_SHOWN_MAX } from "../core/limits.ts";
 import { streamIdOf, taskIdOf } from "../core/stream-id.ts";
-import { planTick, type TickPlan, type WavePlan } from "../core/workflow/plan.ts";
-import { droppedTasks, inWords, newWork } from "../core/workflow/repeat.ts";
+import {
+  type Claimable,
+  type NewChild,
+  planTick,
+  type StandIn,
+  type TickPlan,
+  type WavePlan,
+} from "../core/workflow/plan.ts";
+import { type Dropped, dropped, inWords, newWork } from "../core/workflow/repeat.ts";
 import type { Advance } from "../core/workflow/schedule.ts";
 import { cutRequest, decidedAbout, type Instead, type Repeated } from "./cut-request.ts";
 import type { Worked } from "./deps.ts";
@@ -13,62 +22,101 @@ import { parkStream } from "./park-stream.ts";
 import type { TickWork } from "./tick-work.ts";
 
 export type Round =
-  | { readonly type: "plan"; readonly events: readonly RunEvent[]; readonly waves: readonly WavePlan[] }
+  | {
+      readonly type: "plan";
+      readonly events: readonly RunEvent[];
+      readonly waves: readonly WavePlan[];
+      readonly children: readonly NewChild[];
+      readonly adopted: readonly string[];
+    }
   /** Nothing of it may be recorded. */
   | { readonly type: "asked"; readonly repeated: Repeated };
 
 export async function planRound(work: TickWork, { decisions }: Advance): Promise<Round> {
   const history = work.history();
-  const { agent, runId } = work.hint;
-  const { tasks, runs } = work.deps.store;
   const { generation } = work.deployed;
-  const digests =
-    history.cutPlans.length === 0
-      ? new Map<string, string>()
-      : new Map((await tasks.digests(agent, runId)).map((d) => [d.taskId, d.digest]));
-  const plan = planTick(decisions, history, digests);
-  const dropped = droppedTasks(history, plan, generation);
-  if (dropped.length === 0 || newWork(plan, work.log, acts(work)).length === 0) return { type: "plan", ...plan };
-  const calls = await tasks.unrepeatable(agent, runId, dropped);
-  if (calls.length === 0) return { type: "plan", ...plan };
-  const open = new Set(dropped);
-  const begun = (await runs.streams(agent, runId)).flatMap(({ streamId, role, headSeq }) => {
-    const taskId = taskIdOf(streamId);
-    return taskId !== null && open.has(taskId) && role !== null && headSeq > 0 ? [[taskId, role] as const] : [];
-  });
-  const kept = planTick(decisions, history, digests, new Map(begun));
-  const instead = await shown(work, kept, [...new Set(calls.map((c) => c.taskId))]);
+  const claimable = await whatMayBeClaimed(work);
+  const plan = planTick(decisions, history, claimable);
+  const left = dropped(history, plan, generation);
+  if (left.tasks.length + left.children.length === 0 || newWork(plan, work.log, acts(work)).length === 0)
+    return { type: "plan", ...plan };
+  const done = await cannotBeRepeated(work, left);
+  if (done.calls.length === 0) return { type: "plan", ...plan };
+  const kept = planTick(decisions, history, { ...claimable, keeping: await begun(work, left) });
+  const instead = await shown(work, kept, done.whose);
   switch (decidedAbout(work.log, instead, generation)) {
     case "rerun":
       return {
         type: "plan",
-        waves: plan.waves,
+        ...plan,
         events: [...plan.events, { type: "TasksGivenUp", tasks: instead.tasks, generation }],
       };
     case "keep":
       return { type: "plan", ...kept };
     case null: {
-      const price = await tasks.price(agent, runId, dropped);
-      return { type: "asked", repeated: { calls: calls.map((c) => `${c.taskId}: ${c.tool}`), price, instead } };
+      const { agent, runId } = work.hint;
+      const price = await work.deps.store.tasks.price(agent, runId, left.tasks, left.children);
+      return { type: "asked", repeated: { calls: done.calls, price, instead } };
     }
   }
 }
 
-/** Whether a task of this role can make a call that can't be repeated. A role that isn't there any more fails its tasks. */
+async function whatMayBeClaimed(work: TickWork): Promise<Claimable> {
+  const { cutPlans, cutChildren } = work.history();
+  const { agent, runId } = work.hint;
+  const { tasks, children } = work.deps.store;
+  const digests = cutPlans.length === 0 ? [] : await tasks.digests(agent, runId);
+  const runs = cutChildren.length === 0 ? [] : await children.claimable(agent, runId);
+  return {
+    digests: new Map(digests.map((d) => [d.taskId, d.digest])),
+    children: new Set(runs),
+  };
+}
+
+/** What they have done that can't be done again: for people, and whose it is. */
+async function cannotBeRepeated(work: TickWork, left: Dropped): Promise<{ calls: string[]; whose: string[] }> {
+  const { agent, runId } = work.hint;
+  const { tasks, children } = work.deps.store;
+  const own = left.tasks.length === 0 ? [] : await tasks.unrepeatable(agent, runId, left.tasks);
+  const below = left.children.length === 0 ? [] : await children.unrepeatable(agent, left.children);
+  return {
+    calls: [...own.map((c) => `${c.taskId}: ${c.tool}`), ...below.map((c) => `run ${c.runId}: ${c.tool}`)],
+    whose: [...new Set([...own.map((c) => c.taskId), ...below.map((c) => c.child)])],
+  };
+}
+
+/** Of what was dropped, what could stand in for something else: tasks that began, with their roles, and children, with their processes. */
+async function begun(work: TickWork, { tasks, children }: Dropped): Promise<Map<string, string>> {
+  const open = new Set(tasks);
+  const { agent, runId } = work.hint;
+  const streams = await work.deps.store.runs.streams(agent, runId);
+  const roles = streams.flatMap(({ streamId, role, headSeq }) => {
+    const taskId = taskIdOf(streamId);
+    return taskId !== null && open.has(taskId) && role !== null && headSeq > 0 ? [[taskId, role] as const] : [];
+  });
+  const runs = new Set(children);
+  const processes = work.history().cutChildren.filter((c) => runs.has(c.run));
+  return new Map([...roles, ...processes.map((c) => [c.run, c.process] as const)]);
+}
+
+/** Whether a task of this role, or of any, can make a call that can't be repeated. A role that isn't there any more fails its tasks. */
 const acts =
   ({ deployed }: TickWork) =>
-  (role: string): boolean =>
-    deployed.agent.roles.get(role)?.tools.some(isUnrepeatable) ?? false;
+  (role: string | null): boolean => {
+    const { roles } = deployed.agent;
+    const asked = role === null ? [...roles.values()] : [roles.get(role)];
+    return asked.some((one) => one?.tools.some(isUnrepeatable) ?? false);
+  };
 
 /** What the question is about: first what a decision to keep would have stand in for what, then what would be new all the same. */
 async function shown(work: TickWork, kept: TickPlan, tasks: string[]): Promise<Instead> {
-  const { agent, runId } = work.hint;
   const fresh = newWork(kept, work.log, acts(work));
   const pairs = kept.standIns.map(({ task, role, input }) => ({ task, role, input }));
-  const stands = kept.standIns.slice(0, CUT_SHOWN_MAX).map(async ({ task, role, input }) => {
-    const spec = await work.deps.store.tasks.spec({ agent, runId, streamId: streamIdOf(task) });
-    return { task, was: inWords(role, spec?.input ?? null), now: inWords(role, input) };
-  });
+  const stands = kept.standIns.slice(0, CUT_SHOWN_MAX).map(async ({ task, role, input }) => ({
+    task,
+    was: inWords(role, await wasAbout(work, { task, role, input })),
+    now: inWords(role, input),
+  }));
   return {
     tasks,
     digest: digestOf({ tasks, pairs, fresh: fresh.map((one) => one.digest) }),
@@ -77,6 +125,13 @@ async function shown(work: TickWork, kept: TickPlan, tasks: string[]): Promise<I
     fresh: fresh.slice(0, CUT_SHOWN_MAX).map((one) => one.words),
     anew: fresh.length,
   };
+}
+
+async function wasAbout(work: TickWork, { task }: StandIn): Promise<Json> {
+  const child = work.history().cutChildren.find((c) => c.run === task);
+  if (child !== undefined) return child.input;
+  const { agent, runId } = work.hint;
+  return (await work.deps.store.tasks.spec({ agent, runId, streamId: streamIdOf(task) }))?.input ?? null;
 }
 
 /** The last cut says what was edited, whether it has been made or would be made with this plan. */

@@ -3,13 +3,13 @@
 import type { Price } from "../core/cost.ts";
 import type { ErrorCode } from "../core/errors.ts";
 import { parseRunEvents, type RawEvent, type TaskEvent, TERMINAL } from "../core/events.ts";
-import { TURNS_PAGE } from "../core/limits.ts";
+import { CHILDREN_SHOWN_MAX, TURNS_PAGE } from "../core/limits.ts";
 import { type Accounts, accountsOf, totalAccounts } from "../core/receipt.ts";
 import { taskIdOf } from "../core/stream-id.ts";
 import { awaitedSignals } from "../core/workflow/awaited.ts";
 import { effective } from "../core/workflow/fold.ts";
 import type { WaitingCut } from "../ports/overview.ts";
-import type { PendingApproval, RunRow, StreamRow } from "../ports/store.ts";
+import type { ChildRow, PendingApproval, RunRow, Spent, StreamRow } from "../ports/store.ts";
 import type { EngineDeps } from "./deps.ts";
 import { type TurnsPage, turnsOf } from "./read-turns.ts";
 
@@ -48,6 +48,11 @@ export interface RunView extends Accounts {
   readonly cuts: readonly WaitingCut[];
   /** Of a run that waits for nothing but signals and times; longest first. */
   readonly signals: readonly AwaitedSignal[];
+  /** Runs that its workflow started, the oldest first, and how many there are. */
+  readonly children: readonly ChildRow[];
+  readonly childCount: number;
+  /** What everything below it came to; null: there is nothing. What the run itself came to doesn't hold it. */
+  readonly below: { readonly runs: number; readonly spent: Spent } | null;
   /** Of a session the last turns, and how many there are; null: the run is none. */
   readonly said: TurnsPage | null;
   /** The first reason to look at: a failed run's error, a stream that waits for a decision, a writer that stepped back. */
@@ -65,11 +70,13 @@ export async function readRun(
   if (run === null) return null;
   const last = { before: null, limit: TURNS_PAGE };
   const streams = await deps.store.runs.streams(agent, runId);
-  const [calls, approvals, said, signals] = await Promise.all([
+  const [calls, approvals, said, signals, family, below] = await Promise.all([
     deps.store.runs.callEvents(agent, runId),
     deps.store.tasks.approvals(agent, runId),
     run.mode === "session" ? turnsOf(deps, run, last) : null,
     run.status === "waitingSignal" ? signalsOf(deps, { agent, runId }) : [],
+    deps.store.children.list(agent, runId, CHILDREN_SHOWN_MAX),
+    deps.store.children.below(agent, runId),
   ]);
   const events = Map.groupBy(calls, (c) => c.streamId);
   const view = (s: StreamRow): TaskView => {
@@ -104,6 +111,9 @@ export async function readRun(
     approvals,
     cuts,
     signals,
+    children: family.children,
+    childCount: family.count,
+    below,
     said,
     reason: reasonOf(run, streams, cuts, approvals, signals),
   };

@@ -3,11 +3,22 @@
 //
 // R1  What failed before the retry is done again at most once a retry: what fails after it ends the run (a new attempt is another retry).
 // R2  Waves that weren't over when the run failed go on, with all of their tasks that ended otherwise than completed: those were stopped with the run.
-// R3  Completed tasks, completed steps and their answers stay. What a tool did is never undone, nor done again by this.
+// R3  Children likewise: one that failed goes on from what is on record of it, and finds out in the same way what of it is done again. A child that belongs
+//     to the run that this one is a fork of is started anew.
+// R4  Completed tasks, children, steps and their answers stay. What a tool did is never undone, nor done again by this.
 import type { ErrorCode } from "../core/errors.ts";
 import type { Recorded } from "../core/events.ts";
-import { endsOperation, isOperationFact, type Operation, type WavePlanned } from "../core/workflow/fold.ts";
+import { childRunId } from "../core/workflow/child.ts";
+import {
+  type ChildStarted,
+  endsOperation,
+  isOperationFact,
+  type Operation,
+  type WavePlanned,
+} from "../core/workflow/fold.ts";
 import type { Culprit } from "../core/workflow/outcome.ts";
+import type { NewChild } from "../core/workflow/plan.ts";
+import { planned } from "./children.ts";
 import { nudge } from "./hints.ts";
 import type { TickWork } from "./tick-work.ts";
 
@@ -20,6 +31,7 @@ const ANSWERS: readonly ErrorCode[] = [
 ];
 
 type Wave = Recorded<WavePlanned>;
+type Start = Recorded<ChildStarted>;
 
 /** R2, at the first look after a retry. */
 export async function reopenPending(work: TickWork): Promise<void> {
@@ -29,7 +41,9 @@ export async function reopenPending(work: TickWork): Promise<void> {
     (e): e is Wave => e.type === "WavePlanned" && e.seq < retry.seq && !over.has(e.seq) && !retry.reopened.has(e.seq),
   );
   const opened = (await Promise.all(pending.map((wave) => failedOf(work, wave)))).filter((o) => o.ids.length > 0);
-  if (opened.length > 0) await reopen(work, opened, null);
+  const starts = log.filter((e): e is Start => e.type === "ChildStarted" && e.seq < retry.seq && !over.has(e.seq));
+  const children = (await startMissing(work, starts)).filter((start) => !retry.reopened.has(start.seq));
+  if (opened.length + children.length > 0) await reopen(work, opened, children, null);
 }
 
 /** The operation by which the workflow fails, if what is on record of it is from before the retry (R1). */
@@ -46,7 +60,11 @@ export async function reopenOperation(
   op: Recorded<Operation>,
   timeoutMs: number | undefined,
 ): Promise<void> {
-  if (op.type === "WavePlanned") return await reopen(work, [await failedOf(work, op)], timeoutMs ?? null);
+  if (op.type === "WavePlanned") return await reopen(work, [await failedOf(work, op)], [], timeoutMs ?? null);
+  if (op.type === "ChildStarted") {
+    const failed = await startMissing(work, [op]);
+    return failed.length === 0 ? undefined : await reopen(work, [], failed, null);
+  }
   work.record({ type: "OperationReopened", op: op.seq, tasks: [], ...newLimit(work, op, timeoutMs ?? null) });
   await work.writer.flush();
 }
@@ -63,7 +81,39 @@ async function failedOf(work: TickWork, wave: Wave): Promise<Opened> {
   return { wave, ids: ended.filter((e) => e.outcome.status === "failed").map((e) => e.taskId) };
 }
 
-async function reopen(work: TickWork, opened: readonly Opened[], timeoutMs: number | null): Promise<void> {
+/** Starts children that this run, a fork, doesn't have. Returns those of the others that have failed. */
+async function startMissing(work: TickWork, starts: readonly Start[]): Promise<Start[]> {
+  if (starts.length === 0) return [];
+  const { agent, runId } = work.hint;
+  const { children } = work.deps.store;
+  const ids = starts.map((start) => start.run);
+  const there = new Set(await children.present(agent, runId, ids));
+  const missing = starts.filter((start) => !there.has(start.run));
+  const fresh = missing.map(({ seq, process, input }): NewChild => {
+    const run = childRunId(runId, work.writer.next);
+    work.record({ type: "OperationReopened", op: seq, tasks: [], run });
+    return { runId: run, process, input };
+  });
+  if (fresh.length > 0) {
+    await work.writer.plan(
+      [],
+      fresh.map((child) => planned(work, child)),
+    );
+    await nudge(
+      work.deps,
+      fresh.map((child) => ({ agent, runId: child.runId, taskId: null })),
+    );
+  }
+  const failed = (await children.outcomes(agent, runId, ids)).filter((e) => e.outcome.status === "failed");
+  return starts.filter((start) => failed.some((e) => e.runId === start.run));
+}
+
+async function reopen(
+  work: TickWork,
+  opened: readonly Opened[],
+  children: readonly Start[],
+  timeoutMs: number | null,
+): Promise<void> {
   const { deps, deployed, hint } = work;
   const by = work.history().retry?.by ?? "";
   for (const { wave, ids } of opened) {
@@ -71,12 +121,14 @@ async function reopen(work: TickWork, opened: readonly Opened[], timeoutMs: numb
     const tasks = wave.tasks.flatMap((id, place) => (again.has(id) ? [place] : []));
     work.record({ type: "OperationReopened", op: wave.seq, tasks, ...newLimit(work, wave, timeoutMs) });
   }
+  for (const { seq } of children) work.record({ type: "OperationReopened", op: seq, tasks: [] });
   const tasks = opened.flatMap((o) => o.ids);
-  await work.writer.reopen({ tasks, answers: ANSWERS, generation: deployed.generation, by });
-  await nudge(
-    deps,
-    tasks.map((taskId) => ({ ...hint, taskId })),
-  );
+  const runs = children.map((start) => start.run);
+  await work.writer.reopen({ tasks, children: runs, answers: ANSWERS, generation: deployed.generation, by });
+  await nudge(deps, [
+    ...tasks.map((taskId) => ({ ...hint, taskId })),
+    ...runs.map((runId) => ({ agent: hint.agent, runId, taskId: null })),
+  ]);
 }
 
 /** As long as it had when it was planned, or as the code says today. */

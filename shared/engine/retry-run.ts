@@ -24,6 +24,11 @@ export async function retryRun(
 ): Promise<Told> {
   const row = await deps.store.runs.get(agent, runId);
   if (row === null) return refused("run.unknown", `There is no run ${runId}.`);
+  if (row.parent !== null)
+    return refused(
+      "run.is_a_child",
+      `Run ${runId} is a child of run ${row.parent}, which has heard how it ended: \`toren jobs retry ${row.parent}\` has it go on with its parent, if that failed.`,
+    );
   if (row.status !== "failed") return notFailed(row);
   const wrong = wrongCaps(row.budget, caps);
   if (wrong !== null) return refused("request.invalid", wrong);

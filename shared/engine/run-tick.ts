@@ -7,15 +7,15 @@ import { OPERATIONS_MAX, TOOL_TIMEOUT_MAX_MS } from "../core/limits.ts";
 import { FOREIGN_AWAIT } from "../core/workflow/ending.ts";
 import { type Advance, type Outcome as Advanced, advance, type Execution } from "../core/workflow/schedule.ts";
 import type { Hint } from "../ports/queue.ts";
-import type { PlannedWave } from "../ports/store.ts";
 import { absorb, giveUpWaits, perhapsDecided } from "./absorb.ts";
+import { planned } from "./children.ts";
 import { type CutRun, cutRun } from "./cut-run.ts";
 import type { Circumstances, EngineDeps, Worked } from "./deps.ts";
 import { handOver, mustHandOver } from "./hand-over.ts";
 import { laneOf, nudge, streamOf } from "./hints.ts";
 import { dueTimes, endRun, finish, park } from "./let-go.ts";
 import { linkedTo } from "./linked-signal.ts";
-import { planRound, waitForDecision } from "./plan-round.ts";
+import { planRound, type Round, waitForDecision } from "./plan-round.ts";
 import { reopenOperation, reopenPending, toReopen } from "./reopen.ts";
 import { type Steps, startSteps, stepEnd } from "./run-steps.ts";
 import { createStreamWriter, giveUp } from "./stream-writer.ts";
@@ -105,10 +105,10 @@ async function rounds(work: TickWork, execution: Execution<Json>, clock: { now: 
     if (outcome.type === "completed" || outcome.type === "failed") return await finish(work, outcome);
     if (outcome.type === "cut") throw new Error("a cut is never the last word of an advance");
     const gaveUp = giveUpWaits(work, outcome.pending);
-    complete = await dispatch(work, round.waves);
+    complete = await dispatch(work, round);
     const leaving = mustHandOver(work); // no step is begun by a worker, or by code, on its way out
     if (!leaving) startSteps(deps, outcome.steps, steps, clock.now, writer.interrupt);
-    if (complete.length > 0 || gaveUp) continue;
+    if (complete.length > 0 || gaveUp || round.adopted.length > 0) continue; // one that was taken over may have ended
     if (steps.running.size > 0 || steps.finished.length > 0)
       await stirred(work, laterThanNow(work, outcome, steps), steps);
     else if (leaving && outcome.steps.some((s) => (s.retryAt ?? 0) <= clock.now)) return await handOver(work);
@@ -148,13 +148,20 @@ const advanceOnce = (work: TickWork, execution: Execution<Json>): Promise<Advanc
   advance(execution, work.history(), { now: work.now(), seed: `${work.deps.random()}`, operationsMax: OPERATIONS_MAX });
 
 /** One statement for everything the tick decided. Returns waves that are complete already: all their tasks are claimed ones that had ended. */
-async function dispatch(work: TickWork, waves: readonly PlannedWave[]): Promise<readonly number[]> {
-  if (waves.length === 0) {
+async function dispatch(work: TickWork, { waves, children }: Round & { type: "plan" }): Promise<readonly number[]> {
+  if (waves.length === 0 && children.length === 0) {
     await work.writer.flush();
     return [];
   }
   const { agent, runId } = work.hint;
-  const { complete } = await work.writer.plan(waves); // it also tells held tasks that they are claimed
+  const { complete } = await work.writer.plan(
+    waves,
+    children.map((child) => planned(work, child)),
+  ); // it also tells held tasks that they are claimed
+  await nudge(
+    work.deps,
+    children.map((child) => ({ agent, runId: child.runId, taskId: null })),
+  );
   const tasks = waves.flatMap((w) => [...w.fresh, ...w.claimed.map((taskId) => ({ taskId, role: null }))]);
   for (const [lane, some] of Map.groupBy(tasks, ({ role }) => laneOf(work.deps, agent, role)))
     await nudge(

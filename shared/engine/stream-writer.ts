@@ -38,10 +38,10 @@ export interface StreamWriter {
   replayed(answers: number): void;
   /** Moves in the run's budget that travel with the next flush. */
   pay(purse: Purse): void;
-  /** Writes what is buffered with the waves it plans. @throws as flush. */
-  plan(waves: Plan["waves"]): Promise<Planned & { type: "ok" }>;
-  /** Writes what is buffered with the tasks that go on. @throws as flush. */
-  reopen(tasks: Omit<Reopening, "lease" | "head" | "events">): Promise<Reopened & { type: "ok" }>;
+  /** Writes what is buffered with the waves it plans and the children it starts. @throws as flush. */
+  plan(waves: Plan["waves"], children: NonNullable<Plan["children"]>): Promise<Planned & { type: "ok" }>;
+  /** Writes what is buffered with the tasks and children that go on. @throws as flush. */
+  reopen(what: Omit<Reopening, "lease" | "head" | "events">): Promise<Reopened & { type: "ok" }>;
   /** Facts that nobody has absorbed yet, in the order of their commits. The caller buffers an event with `inboxSeq` for each. */
   facts(): Promise<InboxItem[]>;
   /** The next `facts` looks, whatever was heard: the writer has told its own stream something. */
@@ -122,9 +122,10 @@ function createOutbox(deps: EngineDeps, lease: Lease, head: number, inbox: Inbox
       replayed = 0;
       return written(answer);
     },
-    plan: async (waves: Plan["waves"]) => written(unlost(await streams.plan({ lease, head, events: take(), waves }))),
-    reopen: async (tasks: Omit<Reopening, "lease" | "head" | "events">) =>
-      written(unlost(await retries.reopen({ lease, head, events: take(), ...tasks }))),
+    plan: async (waves: Plan["waves"], children: NonNullable<Plan["children"]>) =>
+      written(unlost(await streams.plan({ lease, head, events: take(), waves, children }))),
+    reopen: async (what: Omit<Reopening, "lease" | "head" | "events">) =>
+      written(unlost(await retries.reopen({ lease, head, events: take(), ...what }))),
   };
 }
 

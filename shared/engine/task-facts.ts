@@ -39,6 +39,7 @@ export function absorbed(
       return event({ type: "UserMessage", text, inboxSeq, ...(close ? { close } : {}), ...(steer ? { steer } : {}) });
     }
     case "wave":
+    case "child":
     case "signal":
       return ignored(`a ${fact.kind} concerns runs only`);
   }

@@ -3,6 +3,7 @@ import type { ErrorInfo } from "../core/errors.ts";
 import type { Fact, Recorded, RunEvent } from "../core/events.ts";
 import type { Json } from "../core/json.ts";
 import { streamIdOf } from "../core/stream-id.ts";
+import { depthOf } from "../core/workflow/child.ts";
 import { foldRun, type RunHistory } from "../core/workflow/fold.ts";
 import type { Execution } from "../core/workflow/schedule.ts";
 import type { Deployed, ProcessDefinition } from "../ports/agents.ts";
@@ -86,14 +87,23 @@ export function prepare(work: TickWork): Prepared {
     };
   }
   const { runId } = work.hint;
+  const depth = depthOf(work.log);
   if (process.kind !== "workflow") {
     const { role } = process;
     return {
       ok: true,
-      execution: { runId, input: created.input, workflow: async (ctx) => await ctx.ask<Json>(role, created.input) },
+      execution: {
+        runId,
+        depth,
+        input: created.input,
+        workflow: async (ctx) => await ctx.ask<Json>(role, created.input),
+      },
     };
   }
   const parsed = process.parseInput(created.input);
   if (!parsed.ok) return { ok: false, error: { code: "workflow.bad_input", message: parsed.message } };
-  return { ok: true, execution: { runId, input: parsed.input, workflow: process.run as Execution<Json>["workflow"] } };
+  return {
+    ok: true,
+    execution: { runId, depth, input: parsed.input, workflow: process.run as Execution<Json>["workflow"] },
+  };
 }

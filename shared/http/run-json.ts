@@ -1,13 +1,13 @@
 // What GET /runs and GET /runs/{runId} answer with: the engine's view in a client's form. The schemas are the API's description and the CLI's types.
 import * as z from "zod";
 import { usdOf } from "../core/cost.ts";
-import { TURNS_PAGE } from "../core/limits.ts";
+import { CHILDREN_SHOWN_MAX, TURNS_PAGE } from "../core/limits.ts";
 import { json, totalTokens, usage } from "../core/messages.ts";
 import { RUN_STATUSES } from "../core/run-status.ts";
 import type { RunView, TaskView } from "../engine/read-run.ts";
 import type { Turn, TurnsPage } from "../engine/read-turns.ts";
 import type { WaitingCut } from "../ports/overview.ts";
-import type { ListedRun, RunOutline } from "../ports/store.ts";
+import type { ListedRun, RunOutline, Spent } from "../ports/store.ts";
 
 export const time = z.string().meta({ format: "date-time" });
 const count = z.int().nonnegative();
@@ -38,6 +38,7 @@ export const runSummary = z.object({
   error: error.nullable(),
   generation: count.meta({ description: "Of the agent's code that started it." }),
   attributes: z.record(z.string(), z.string()).meta({ description: "Labels that its starter gave it." }),
+  parent: z.string().nullable().meta({ description: "The run whose workflow started it; null: it is nobody's child." }),
   modelCalls: count.meta({ description: "Answers on record, each paid once." }),
   tokens: count.meta({ description: "Of them, in and out." }),
   costUsd: usd,
@@ -48,7 +49,7 @@ export const runSummary = z.object({
 export type RunSummary = z.infer<typeof runSummary>;
 
 const wait = z
-  .enum(["wave", "timer", "retry", "cut", "claim", "approval", "input", "signal"])
+  .enum(["wave", "timer", "retry", "cut", "claim", "approval", "input", "signal", "child"])
   .nullable()
   .meta({ description: "What it waits for." });
 const problem = error.nullable().meta({ description: "Why its writer last stepped back without writing." });
@@ -142,6 +143,25 @@ const budget = z.object({
   reservedTokens: tokens,
 });
 
+const child = z.object({
+  runId: z.string(),
+  process: z.string(),
+  status: z.enum(RUN_STATUSES),
+  createdAt: time,
+  endedAt: time.nullable(),
+  modelCalls: count.meta({ description: "Its own, without those of its children." }),
+  tokens: count,
+  costUsd: usd,
+  simulated: z.boolean(),
+});
+const below = z.object({
+  runs: count,
+  modelCalls: count,
+  tokens: count,
+  costUsd: usd,
+  simulated: z.boolean(),
+});
+
 export const run = runSummary.extend({
   input: json,
   output: json.nullable(),
@@ -161,7 +181,18 @@ export const run = runSummary.extend({
     .nullable()
     .meta({ description: "How many turns the session has, its input among them. Null: the run is no session." }),
   waves: z.array(z.object({ wave: z.int(), tasks: z.array(task) })),
-  budget: budget.nullable().meta({ description: "What the run may use. Null: nothing is capped." }),
+  children: z
+    .array(child)
+    .meta({ description: `Runs that its workflow started, the oldest first, at most ${CHILDREN_SHOWN_MAX}.` }),
+  childCount: count.meta({ description: "How many there are." }),
+  below: below.nullable().meta({
+    description:
+      "What everything below the run came to, which isn't in what the run itself came to. Null: it has no children.",
+  }),
+  budget: budget.nullable().meta({
+    description:
+      "What the run and everything below it may use; of a child that of the run at the top. Null: nothing is capped.",
+  }),
   retries: count.meta({ description: "How often it had failed and was retried." }),
   forkedFrom: z.string().nullable().meta({ description: "The run whose log its own begins with; it may be gone." }),
   ...accounts,
@@ -174,10 +205,14 @@ const timeOrNull = (ms: number | null): string | null => (ms === null ? null : r
 /** A run in a list: without its input and output, which may be large. */
 export const summaryJson = (row: ListedRun): RunSummary => ({
   ...outlineJson(row),
-  modelCalls: row.spent.modelCalls,
-  tokens: row.spent.tokens,
-  costUsd: row.spent.unpriced > 0 ? null : usdOf(row.spent.nanoUsd),
-  simulated: row.spent.simulated,
+  ...spentJson(row.spent),
+});
+
+const spentJson = ({ modelCalls, tokens: total, unpriced, nanoUsd, simulated }: Spent) => ({
+  modelCalls,
+  tokens: total,
+  costUsd: unpriced > 0 ? null : usdOf(nanoUsd),
+  simulated,
 });
 
 type Outline = Omit<RunSummary, "modelCalls" | "tokens" | "costUsd" | "simulated">;
@@ -190,6 +225,7 @@ const outlineJson = (row: RunOutline): Outline => ({
   error: row.error,
   generation: row.generation,
   attributes: { ...row.attributes },
+  parent: row.parent,
   createdAt: rfc3339(row.createdAt),
   endedAt: row.endedAt === null ? null : rfc3339(row.endedAt),
 });
@@ -219,7 +255,19 @@ export const runJson = (view: RunView): RunJson => ({
   budget: budgetJson(view.run.budget),
   retries: view.run.retries,
   forkedFrom: view.run.forkedFrom,
+  children: view.children.map(childJson),
+  childCount: view.childCount,
+  below: view.below && { runs: view.below.runs, ...spentJson(view.below.spent) },
   waves: view.waves.map((wave) => ({ wave: wave.wave, tasks: wave.tasks.map(taskJson) })),
+});
+
+const childJson = ({ runId, process, status, createdAt, endedAt, spent }: RunView["children"][number]) => ({
+  runId,
+  process,
+  status,
+  createdAt: rfc3339(createdAt),
+  endedAt: timeOrNull(endedAt),
+  ...spentJson(spent),
 });
 
 const budgetJson = (b: RunView["run"]["budget"]): RunJson["budget"] =>

@@ -8,7 +8,7 @@ import type { Header } from "../core/task/header.ts";
 import type { Amount, Budget } from "../core/task/ledger.ts";
 import type { Snapshot } from "../core/task/snapshot.ts";
 import type { Attributes } from "../core/terms.ts";
-import type { FreshTask, WavePlan } from "../core/workflow/plan.ts";
+import type { FreshTask, NewChild, WavePlan } from "../core/workflow/plan.ts";
 import type { RunMode } from "./agents.ts";
 import type { Actor } from "./audit.ts";
 
@@ -37,7 +37,7 @@ export interface Lease {
 }
 
 /** What a parked stream waits for. `cut`, `claim` and `input` have no wake time: only a fact, or a person, ends them. */
-export type Wait = "wave" | "timer" | "retry" | "cut" | "claim" | "approval" | "input" | "signal";
+export type Wait = "wave" | "timer" | "retry" | "cut" | "claim" | "approval" | "input" | "signal" | "child";
 
 export type Acquired =
   /** `watched`: somebody sees the run's answers come (ports/live.ts). */
@@ -115,6 +115,14 @@ export interface Plan {
   readonly head: number;
   readonly events: readonly NewEvent[];
   readonly waves: readonly PlannedWave[];
+  /** Runs that begin with this append, below the stream's own. Their ids are made of the place of their event (core/workflow/child.ts). Default: none. */
+  readonly children?: readonly PlannedChild[];
+}
+export interface PlannedChild extends NewChild {
+  readonly mode: RunMode;
+  readonly codeHash: string;
+  /** How many runs stand above it. */
+  readonly depth: number;
 }
 export type Planned =
   /** `complete`: waves that are decided already: all of their tasks had ended, or under `fail` one had failed. No fact will come for them. */
@@ -145,10 +153,10 @@ export interface StreamStore {
   ): Promise<Acquired>;
   /**
    * One atomic append (I2). At most one may be outstanding per stream; concurrent ones of many streams share a statement. A task's `end` settles it; the
-   * run's own `end` cancels its open tasks by a fact. @throws TorenError `payload.too_large`: nothing is written then.
+   * run's own `end` cancels its open tasks and children by a fact, and tells its parent. @throws TorenError `payload.too_large`: nothing is written then.
    */
   append(append: Append): Promise<Appended>;
-  /** The tick's append: its events, waves, task streams and claims, all or nothing. Not grouped with others. */
+  /** The tick's append: its events, waves, task streams, claims and children, all or nothing. Not grouped with others. */
   plan(plan: Plan): Promise<Planned>;
   /** Idempotent by key: the first fact under a key wins. Order of `seq` is the order of commits, without a gap. */
   deliver(stream: StreamRef, key: string, fact: Fact): Promise<Delivered>;
@@ -231,14 +239,48 @@ export interface TaskStore {
   outcomes(agent: string, runId: string, taskIds: readonly string[]): Promise<EndedTask[]>;
   /** Of these tasks, the completed calls with effects `external` and idempotency `none`, each tool of a task once (I6b). */
   unrepeatable(agent: string, runId: string, taskIds: readonly string[]): Promise<{ taskId: string; tool: string }[]>;
-  /** What these tasks' recorded answers cost together; those that a cut took away don't count. */
-  price(agent: string, runId: string, taskIds: readonly string[]): Promise<Price>;
+  /** What the recorded answers of these tasks, and of these children and what stands below them, cost together; those that a cut took away don't count. */
+  price(agent: string, runId: string, taskIds: readonly string[], children: readonly string[]): Promise<Price>;
   /** Task streams of the run that haven't ended, with what they wait for. */
   open(agent: string, runId: string): Promise<{ taskId: string; wait: Wait | null }[]>;
   /** Approvals that tasks of the run have asked for, oldest first: the decided ones, and those that open tasks wait for. Cut ones are left out. */
   approvals(agent: string, runId: string): Promise<PendingApproval[]>;
   /** What was said in a session, newest first: its answers, and the messages to it. At most `limit` of what stands before the event `before`; null: at the end. */
   turns(agent: string, runId: string, page: { before: number | null; limit: number }): Promise<SaidTurns>;
+}
+
+export interface EndedChild {
+  readonly runId: string;
+  readonly outcome: TaskOutcome;
+}
+/** A child as its parent's readers see it. */
+export interface ChildRow {
+  readonly runId: string;
+  readonly process: string;
+  readonly status: RunStatus;
+  readonly createdAt: number;
+  readonly endedAt: number | null;
+  readonly spent: Spent;
+}
+
+/** Runs that a run's workflow started. */
+export interface ChildStore {
+  /** How those ended that have: one that was cancelled has failed. */
+  outcomes(agent: string, parent: string, children: readonly string[]): Promise<EndedChild[]>;
+  /** Which of these are children of the run: those of the run that a fork was made of aren't the fork's. */
+  present(agent: string, parent: string, children: readonly string[]): Promise<string[]>;
+  /** Those that a later start may take over: all but the cancelled. */
+  claimable(agent: string, parent: string): Promise<string[]>;
+  /** As TaskStore.unrepeatable, of all tasks of these runs and of what stands below them; `child`: which of these it was. */
+  unrepeatable(agent: string, runs: readonly string[]): Promise<{ child: string; runId: string; tool: string }[]>;
+  /** What these runs, and everything below them, have done or begun that takes effect: tools with effects outside, and `step NAME`. */
+  effects(agent: string, runs: readonly string[]): Promise<{ runId: string; what: string }[]>;
+  /** Those that haven't ended. */
+  open(agent: string, parent: string): Promise<string[]>;
+  /** The oldest first, `limit` at most; `count`: how many there are. */
+  list(agent: string, parent: string, limit: number): Promise<{ children: ChildRow[]; count: number }>;
+  /** What the model calls of everything below a run came to, and how many runs that is; null: there are none. */
+  below(agent: string, runId: string): Promise<{ runs: number; spent: Spent } | null>;
 }
 
 export interface RunRow {
@@ -261,9 +303,11 @@ export interface RunRow {
   readonly retries: number;
   /** The run whose log its own begins with; that one may be gone. Null: its own is all there is. */
   readonly forkedFrom: string | null;
+  /** The run whose workflow started this one; null: it is nobody's child. */
+  readonly parent: string | null;
 }
 
-/** What a run may use, has used, and has set aside for model calls under way. */
+/** What a run and its children may use, have used, and have set aside for model calls under way: of a child that of the run at the top. */
 export interface RunBudget extends Budget {
   readonly spent: Amount;
   readonly reserved: Amount;
@@ -379,11 +423,12 @@ export interface RunStore {
 export interface RetryStore {
   /**
    * The run's stream goes on before its terminal event, and its row is a running run's. `head`: how far its log reached when it was looked at. `caps`: in
-   * place of the run's own; null leaves one as it is. False: it isn't failed, its log moved, or a task of it hasn't ended yet.
+   * place of the run's own; null leaves one as it is. False: it isn't failed, is somebody's child, its log moved, or a task of it, or anything of its
+   * children, hasn't ended yet.
    */
   retry(run: { agent: string; runId: string }, as: { head: number; by: string; caps: Budget }): Promise<boolean>;
   /**
-   * The tick's append after a retry: its events, and the tasks that go on, all or nothing. Those that completed, or haven't ended, stay as they are. A
+   * The tick's append after a retry: its events, and the tasks and children that go on, all or nothing. Those that completed, or haven't ended, stay as they are. A
    * wave that counts one of them tells its run again when it is over.
    */
   reopen(append: Reopening): Promise<Reopened>;
@@ -391,8 +436,8 @@ export interface RetryStore {
 /** Runs that have ended are forgotten, with all that is theirs. */
 export interface EraseStore {
   /**
-   * A batch, the oldest first: those of `runIds`, or all that ended longer ago. Never one that goes on, or whose tasks are still being stopped. At most
-   * `runs`, and no further run once there are `events`. `files`: what was attached to each. `dryRun`: only says which.
+   * A batch, the oldest first: those of `runIds`, or all that ended longer ago, each with its children; a child by itself never. Never one that goes on, or
+   * of which anything is still being stopped. At most `runs`, and no further run once there are `events`. `files`: what was attached to each. `dryRun`: only says which.
    */
   erase(
     agent: string,
@@ -455,6 +500,8 @@ export interface Reopening {
   readonly head: number;
   readonly events: readonly NewEvent[];
   readonly tasks: readonly string[];
+  /** Children that failed or were cancelled, and go on. */
+  readonly children: readonly string[];
   readonly generation: number;
   /** Errors that are a recorded answer, so that its question is asked again. */
   readonly answers: readonly string[];
@@ -501,6 +548,7 @@ export interface Store {
   readonly streams: StreamStore;
   readonly tasks: TaskStore;
   readonly runs: RunStore;
+  readonly children: ChildStore;
   readonly watch: Watch;
   readonly retries: RetryStore;
   readonly forks: ForkStore;

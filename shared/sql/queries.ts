@@ -46,6 +46,10 @@ WITH want AS MATERIALIZED (
   UNION SELECT w.run_id, 'run' COLLATE "C" FROM want w WHERE w.next = 'end'
   UNION SELECT s.run_id, s.stream_id FROM want w JOIN :agent.streams s ON s.run_id = w.run_id
         WHERE w.next = 'end' AND w.stream_id = 'run' AND s.status <> 'ended'
+  UNION SELECT r.parent, 'run' COLLATE "C" FROM want w JOIN :agent.runs r ON r.run_id = w.run_id
+        WHERE w.next = 'end' AND w.stream_id = 'run' AND r.parent IS NOT NULL
+  UNION SELECT c.run_id, 'run' COLLATE "C" FROM want w JOIN :agent.runs c ON c.parent = w.run_id
+        WHERE w.next = 'end' AND w.stream_id = 'run' AND c.ended IS NULL
 ), locked AS MATERIALIZED (
   SELECT s.run_id, s.stream_id, s.head_seq, s.inbox_seq, s.lease_epoch, s.lease_owner, s.status, s.wait, s.wave, s.hold_tokens, s.hold_nano
   FROM :agent.streams s JOIN target t ON t.run_id = s.run_id AND t.stream_id = s.stream_id
@@ -57,10 +61,11 @@ WITH want AS MATERIALIZED (
   FROM want w JOIN locked l ON l.run_id = w.run_id AND l.stream_id = w.stream_id
   WHERE l.head_seq = w.head AND l.lease_epoch = w.epoch AND l.lease_owner IS NOT NULL
 ), paying AS MATERIALIZED (
-  SELECT f.ord, f.run_id, f.hold_tokens, f.new_tokens - f.old_tokens AS tokens, f.new_nano - f.old_nano AS nano,
+  SELECT f.ord, coalesce(r.root, f.run_id) AS run_id, f.hold_tokens, f.new_tokens - f.old_tokens AS tokens, f.new_nano - f.old_nano AS nano,
          coalesce(f.spend_tokens, 0) + CASE WHEN f.keep THEN f.old_tokens ELSE 0 END AS spend_tokens,
          coalesce(f.spend_nano, 0) + CASE WHEN f.keep THEN f.old_nano ELSE 0 END AS spend_nano
-  FROM fresh f WHERE f.hold_tokens IS NOT NULL OR (f.next = 'end' AND (f.old_tokens > 0 OR f.old_nano > 0))
+  FROM fresh f JOIN :agent.runs r ON r.run_id = f.run_id
+  WHERE f.hold_tokens IS NOT NULL OR (f.next = 'end' AND (f.old_tokens > 0 OR f.old_nano > 0))
 ), purse AS MATERIALIZED (
   SELECT b.run_id, b.cap_tokens, b.cap_nano, b.reserved_tokens, b.reserved_nano, b.spent_tokens, b.spent_nano
   FROM :agent.budgets b JOIN (SELECT DISTINCT run_id FROM paying) p ON p.run_id = b.run_id ORDER BY b.run_id FOR UPDATE OF b
@@ -93,20 +98,32 @@ WITH want AS MATERIALIZED (
   SELECT run_id FROM ok WHERE stream_id = 'run' AND next = 'end'
   UNION SELECT run_id FROM locked WHERE stream_id = 'run' AND status = 'ended'
 ), bell AS MATERIALIZED (
-  SELECT run_id, wave, reopened, broke, ringer, row_number() OVER (PARTITION BY run_id ORDER BY wave) AS i, count(*) OVER (PARTITION BY run_id) AS of
-  FROM ripe r WHERE NOT signalled AND (left_over = 0 OR broke) AND NOT EXISTS (SELECT 1 FROM closing c WHERE c.run_id = r.run_id)
+  SELECT b.*, row_number() OVER (PARTITION BY b.run_id ORDER BY b.key) AS i, count(*) OVER (PARTITION BY b.run_id) AS of
+  FROM (SELECT r.run_id, r.ringer, 'wave' AS kind, 'wave:' || r.wave || CASE WHEN r.reopened > 0 THEN ':' || r.reopened ELSE '' END AS key,
+               jsonb_build_object('kind', 'wave', 'wave', r.wave, 'broke', r.broke) AS payload
+        FROM ripe r WHERE NOT signalled AND (left_over = 0 OR broke)
+        UNION ALL
+        SELECT r.parent, o.ord, 'child', 'child:' || o.run_id || ':' || o.head, jsonb_build_object('kind', 'child', 'run', o.run_id)
+        FROM ok o JOIN :agent.runs r ON r.run_id = o.run_id JOIN locked l ON l.run_id = r.parent AND l.stream_id = 'run'
+        WHERE o.stream_id = 'run' AND o.next = 'end') b
+  WHERE NOT EXISTS (SELECT 1 FROM closing c WHERE c.run_id = b.run_id)
 ), told AS MATERIALIZED (
-  SELECT l.run_id, l.stream_id, o.head FROM locked l JOIN ok o ON o.run_id = l.run_id AND o.stream_id = 'run' AND o.next = 'end'
+  SELECT l.run_id, l.stream_id, o.head, $19::jsonb AS payload FROM locked l JOIN ok o ON o.run_id = l.run_id AND o.stream_id = 'run' AND o.next = 'end'
   WHERE l.stream_id <> 'run' AND l.status <> 'ended'
     AND NOT EXISTS (SELECT 1 FROM ok e WHERE e.run_id = l.run_id AND e.stream_id = l.stream_id AND e.next = 'end')
+  UNION ALL
+  SELECT l.run_id, l.stream_id, o.head, $29::jsonb FROM ok o JOIN :agent.runs c ON c.parent = o.run_id JOIN locked l ON l.run_id = c.run_id AND l.stream_id = 'run'
+  WHERE o.stream_id = 'run' AND o.next = 'end' AND l.status <> 'ended'
+    AND NOT EXISTS (SELECT 1 FROM ok e WHERE e.run_id = l.run_id AND e.stream_id = 'run' AND e.next = 'end')
 ), change AS MATERIALIZED (
   SELECT t.run_id, t.stream_id, o.ord, o.n, o.next, o.progress, o.keep_attempts, o.absorbed, o.wait, o.old_wait, o.wake_ms, o.after_ms,
-         o.outcome, o.output, o.error, o.lease_ms, o.before, o.new_tokens, o.new_nano, p.posts,
+         o.outcome, o.output, o.error, o.lease_ms, o.before, o.new_tokens, o.new_nano, p.posts, coalesce(p.told, 0) AS told,
          coalesce(o.next = 'park' AND o.inbox_seq = o.absorbed AND p.posts IS NULL, false) AS parks
   FROM target t
   LEFT JOIN ok o ON o.run_id = t.run_id AND o.stream_id = t.stream_id
-  LEFT JOIN (SELECT run_id, 'run' COLLATE "C" AS stream_id, max(of) AS posts FROM bell GROUP BY run_id
-             UNION ALL SELECT run_id, stream_id, 1 FROM told) p ON p.run_id = t.run_id AND p.stream_id = t.stream_id
+  LEFT JOIN (SELECT q.run_id, q.stream_id, sum(q.posts)::bigint AS posts, sum(q.told)::int AS told FROM (
+               SELECT run_id, 'run' COLLATE "C" AS stream_id, max(of) AS posts, 0 AS told FROM bell GROUP BY run_id
+               UNION ALL SELECT run_id, stream_id, 1, 1 FROM told) q GROUP BY q.run_id, q.stream_id) p ON p.run_id = t.run_id AND p.stream_id = t.stream_id
   WHERE o.ord IS NOT NULL OR p.posts IS NOT NULL
 ), moved AS (
   UPDATE :agent.streams s SET
@@ -149,17 +166,17 @@ WITH want AS MATERIALIZED (
     paid_day = CASE WHEN ($28::bigint[])[k.ord * 9 + 4] > 0 THEN (clock_timestamp() AT TIME ZONE 'UTC')::date ELSE s.paid_day END
   FROM change k
   WHERE s.run_id = k.run_id AND s.stream_id = k.stream_id
-  RETURNING k.ord, s.run_id, s.stream_id, s.head_seq - coalesce(k.n, 0) AS head, k.n, k.before, s.inbox_seq, s.status, k.old_wait, s.wait, k.outcome, k.output, k.error
+  RETURNING k.ord, s.run_id, s.stream_id, s.head_seq - coalesce(k.n, 0) AS head, k.n, k.before, s.inbox_seq, k.told, s.status, k.old_wait, s.wait, k.outcome, k.output, k.error
 ), written AS (
   INSERT INTO :agent.events (run_id, stream_id, seq, type, payload)
   SELECT m.run_id, m.stream_id, m.head + i, ($21::text[])[m.before + i], $22::jsonb -> (m.before + i - 1)
   FROM moved m, generate_series(1, m.n) AS i
 ), posted AS (
   INSERT INTO :agent.inbox (run_id, stream_id, seq, key, kind, payload)
-  SELECT m.run_id, m.stream_id, m.inbox_seq - b.of + b.i, 'wave:' || b.wave || CASE WHEN b.reopened > 0 THEN ':' || b.reopened ELSE '' END, 'wave', jsonb_build_object('kind', 'wave', 'wave', b.wave, 'broke', b.broke)
+  SELECT m.run_id, m.stream_id, m.inbox_seq - m.told - b.of + b.i, b.key, b.kind, b.payload
   FROM bell b JOIN moved m ON m.run_id = b.run_id AND m.stream_id = 'run'
   UNION ALL
-  SELECT m.run_id, m.stream_id, m.inbox_seq, 'ended:' || d.head, 'cancel', $19::jsonb
+  SELECT m.run_id, m.stream_id, m.inbox_seq, 'ended:' || d.head, 'cancel', d.payload
   FROM told d JOIN moved m ON m.run_id = d.run_id AND m.stream_id = d.stream_id
 ), state AS MATERIALIZED (
   SELECT run_id,
@@ -276,6 +293,12 @@ ORDER BY p.run_id, p.stream_id
 UPDATE toren_control.schedules SET name = $2::text, process = $3::text, input = $4::jsonb, cron = $5::text, zone = $6::text, catch_up = $7::text,
        next_at = to_timestamp($8::float8 / 1000), problem = NULL
 WHERE schedule_id = $1::uuid RETURNING schedule_id
+`,
+  "child-outcomes": `
+SELECT r.run_id, r.ended, r.output, r.error FROM unnest($2::uuid[]) AS c(id) JOIN :agent.runs r ON r.run_id = c.id AND r.parent = $1::uuid
+`,
+  "claimable-children": `
+SELECT run_id FROM :agent.runs WHERE parent = $1::uuid AND ended IS DISTINCT FROM 'cancelled'
 `,
   clock: `
 SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now
@@ -409,21 +432,35 @@ UPDATE :agent.streams s SET
 FROM due d WHERE s.run_id = d.run_id AND s.stream_id = d.stream_id
 RETURNING s.run_id, s.stream_id, s.role, s.attempts, s.solo_attempts, NOT (s.status = 'running' AND s.lease_until > clock_timestamp()) AS nudge
 `,
+  "effects-below": `
+WITH RECURSIVE tree AS (
+  SELECT x AS run_id FROM unnest($1::uuid[]) AS x UNION ALL SELECT c.run_id FROM tree t JOIN :agent.runs c ON c.parent = t.run_id
+)
+SELECT DISTINCT e.run_id, CASE e.type WHEN 'StepStarted' THEN 'step ' || (e.payload ->> 'name') ELSE e.payload ->> 'tool' END AS what
+FROM tree t JOIN :agent.events e ON e.run_id = t.run_id
+WHERE e.type = 'StepStarted' OR (e.type = 'ToolCallStarted' AND e.payload ->> 'effects' = 'external')
+ORDER BY 1, 2
+`,
   "erase-runs": `
 WITH old AS MATERIALIZED (
   SELECT r.run_id, r.ended_at FROM :agent.runs r JOIN :agent.streams s ON s.run_id = r.run_id AND s.stream_id = 'run'
   WHERE s.status = 'ended' AND r.ended_at IS NOT NULL
     AND (r.run_id = ANY ($1::uuid[]) OR ($1::uuid[] IS NULL AND r.ended_at < now() - $2::float8 * interval '1 ms'))
+    AND r.parent IS NULL
     AND NOT EXISTS (SELECT 1 FROM :agent.streams t WHERE t.run_id = r.run_id AND t.status <> 'ended')
+    AND NOT EXISTS (SELECT 1 FROM :agent.runs c JOIN :agent.streams t ON t.run_id = c.run_id WHERE c.root = r.run_id AND t.status <> 'ended')
   ORDER BY r.ended_at, r.run_id LIMIT $3::int FOR UPDATE OF s SKIP LOCKED
 ), counted AS (
-  SELECT o.run_id, o.ended_at, (SELECT sum(s.head_seq) FROM :agent.streams s WHERE s.run_id = o.run_id) AS events FROM old o
+  SELECT o.run_id, o.ended_at, (SELECT sum(s.head_seq) FROM :agent.streams s WHERE s.run_id = o.run_id)
+    + coalesce((SELECT sum(s.head_seq) FROM :agent.runs c JOIN :agent.streams s ON s.run_id = c.run_id WHERE c.root = o.run_id), 0) AS events
+  FROM old o
 ), gone AS MATERIALIZED (
   SELECT c.run_id, c.events FROM (SELECT *, sum(events) OVER (ORDER BY ended_at, run_id) - events AS before FROM counted) c WHERE c.before < $4::bigint
 ), listed AS MATERIALIZED (
   SELECT g.run_id, g.events, (SELECT array_agg(DISTINCT f.file_id) FROM :agent.run_files f WHERE f.run_id = g.run_id) AS files FROM gone g
-), erased AS (
+), erased AS MATERIALIZED (
   SELECT run_id FROM gone WHERE NOT $5::bool
+  UNION ALL SELECT c.run_id FROM gone g JOIN :agent.runs c ON c.root = g.run_id WHERE NOT $5::bool
 ), events AS (DELETE FROM :agent.events t USING erased e WHERE t.run_id = e.run_id
 ), inbox AS (DELETE FROM :agent.inbox t USING erased e WHERE t.run_id = e.run_id
 ), specs AS (DELETE FROM :agent.task_specs t USING erased e WHERE t.run_id = e.run_id
@@ -565,7 +602,7 @@ SELECT schedule_id FROM due
 `,
   "fork-run": `
 WITH source AS MATERIALIZED (
-  SELECT r.process, r.mode, r.input, r.attributes FROM :agent.runs r WHERE r.run_id = $2::uuid
+  SELECT r.process, r.mode, r.input, r.attributes, coalesce(r.root, r.run_id) AS root FROM :agent.runs r WHERE r.run_id = $2::uuid
 ), run AS (
   INSERT INTO :agent.runs (run_id, process, mode, input, generation, code_hash, idempotency_key, request_digest, attributes, forked_from)
   SELECT $1::uuid, s.process, s.mode, s.input, $4::int, $5::text, $6::text, $7::text, s.attributes, $2::uuid FROM source s
@@ -608,7 +645,7 @@ WITH source AS MATERIALIZED (
 ), blobs AS (
   INSERT INTO :agent.blobs (run_id, hash, bytes, content) SELECT $1::uuid, b.hash, b.bytes, b.content FROM :agent.blobs b WHERE b.run_id = $2::uuid
 ), budget AS (
-  INSERT INTO :agent.budgets (run_id, cap_tokens, cap_nano) SELECT $1::uuid, b.cap_tokens, b.cap_nano FROM :agent.budgets b WHERE b.run_id = $2::uuid
+  INSERT INTO :agent.budgets (run_id, cap_tokens, cap_nano) SELECT $1::uuid, b.cap_tokens, b.cap_nano FROM source s JOIN :agent.budgets b ON b.run_id = s.root
 ), files AS (
   INSERT INTO :agent.run_files (run_id, position, file_id) SELECT $1::uuid, f.position, f.file_id FROM :agent.run_files f WHERE f.run_id = $2::uuid
 ), index AS (
@@ -668,6 +705,19 @@ WHERE run_id = $1::uuid AND (stream_id, seq) > ($2::text, $3::bigint)
   AND type IN ('TaskStarted', 'LlmCallStarted', 'LlmCallCompleted', 'LlmCallFailed', 'ToolCallStarted', 'ToolCallCompleted', 'StreamInvalidated', 'CutRequested',
                'TaskCompleted', 'TaskFailed', 'TaskCancelled')
 ORDER BY stream_id, seq LIMIT $4::int
+`,
+  "list-children": `
+WITH page AS MATERIALIZED (
+  SELECT r.run_id, r.process, r.status, r.created_at, r.ended_at, count(*) OVER ()::int AS count
+  FROM :agent.runs r WHERE r.parent = $1::uuid ORDER BY r.created_at, r.run_id LIMIT $2::int
+)
+SELECT p.run_id, p.process, p.status, p.count, floor(extract(epoch FROM p.created_at) * 1000)::float8 AS created_at,
+       floor(extract(epoch FROM p.ended_at) * 1000)::float8 AS ended_at, s.*
+FROM page p, LATERAL (
+  SELECT coalesce(sum(s.model_calls), 0)::int AS calls, coalesce(sum(s.tokens_in + s.tokens_out), 0)::float8 AS tokens, coalesce(sum(s.cost_nano), 0)::float8 AS nano,
+         coalesce(sum(s.unpriced), 0)::int AS unpriced, coalesce(bool_or(s.simulated), false) AS simulated
+  FROM :agent.streams s WHERE s.run_id = p.run_id
+) s ORDER BY p.created_at, p.run_id
 `,
   "list-cool-downs": `
 SELECT g.key, floor(extract(epoch FROM g.cool_until) * 1000)::float8 AS until, floor(extract(epoch FROM c.now) * 1000)::float8 AS now
@@ -832,6 +882,9 @@ UPDATE toren_control.pulse SET passed_at = clock_timestamp()
   notify: `
 SELECT pg_notify(n.channel, n.payload)
 FROM (SELECT set_config('synchronous_commit', 'off', true)) relaxed, unnest($1::text[], $2::text[]) AS n(channel, payload)
+`,
+  "open-children": `
+SELECT run_id FROM :agent.runs WHERE parent = $1::uuid AND ended IS NULL ORDER BY created_at, run_id
 `,
   "pass-gates": `
 WITH want AS MATERIALIZED (
@@ -1009,6 +1062,28 @@ WITH locked AS MATERIALIZED (
 ), born AS (
   INSERT INTO :agent.streams (run_id, stream_id, wave, role, generation, wake_at)
   SELECT $1::uuid, 'task:' || id, wave, role, go.generation, clock_timestamp() + $8::int * interval '1 ms' FROM go, fresh
+), child AS MATERIALIZED (
+  SELECT c.*, r.attributes, r.trace_context, coalesce(r.root, r.run_id) AS root, go.generation
+  FROM go JOIN :agent.runs r ON r.run_id = $1::uuid,
+       unnest($20::uuid[], $21::text[], $22::text[], $23::jsonb[], $24::jsonb[], $25::text[], $26::jsonb[])
+         AS c(run_id, process, mode, input, created, digest, terms)
+), child_runs AS (
+  INSERT INTO :agent.runs (run_id, process, mode, input, generation, code_hash, request_digest, trace_context, attributes, parent, root)
+  SELECT run_id, process, mode, input, generation, $27::text, digest, trace_context, attributes, $1::uuid, root FROM child
+), child_terms AS (
+  INSERT INTO :agent.run_terms (run_id, terms) SELECT c.run_id, array_to_tsvector(ARRAY(SELECT jsonb_array_elements_text(c.terms))
+    || ARRAY(SELECT x FROM :agent.run_terms p, unnest(tsvector_to_array(p.terms)) AS x WHERE p.run_id = $1::uuid AND x LIKE '@%'))
+  FROM child c
+), child_streams AS (
+  INSERT INTO :agent.streams (run_id, stream_id, head_seq, generation, wake_at)
+  SELECT run_id, 'run', 1, generation, clock_timestamp() + $8::int * interval '1 ms' FROM child
+), child_events AS (
+  INSERT INTO :agent.events (run_id, stream_id, seq, type, payload) SELECT run_id, 'run', 1, 'RunCreated', created FROM child
+), child_files AS (
+  INSERT INTO :agent.run_files (run_id, position, file_id)
+  SELECT c.run_id, f.position, f.file_id FROM child c, :agent.run_files f WHERE f.run_id = $1::uuid
+), child_index AS (
+  INSERT INTO toren_control.run_index (run_id, agent) SELECT run_id, $28::text FROM child
 ), posted AS (
   INSERT INTO :agent.inbox (run_id, stream_id, seq, key, kind, payload)
   SELECT $1::uuid, m.stream_id, m.inbox_seq, 'claim:' || m.wave, 'claim', jsonb_build_object('kind', 'claim', 'wave', m.wave)
@@ -1029,10 +1104,14 @@ SELECT m.inbox_seq, (SELECT coalesce(array_agg(wave ORDER BY wave), '{}') FROM c
 FROM moved m WHERE m.stream_id = 'run'
 `,
   "price-of-tasks": `
+WITH RECURSIVE tree AS (
+  SELECT x AS run_id FROM unnest($3::uuid[]) AS x UNION ALL SELECT c.run_id FROM tree t JOIN :agent.runs c ON c.parent = t.run_id
+)
 SELECT count(*)::int AS calls, coalesce(bool_or((e.payload #>> '{cost,simulated}')::bool), false) AS simulated,
        CASE WHEN count(*) = count(e.payload #> '{cost,usd}') THEN coalesce(sum((e.payload #>> '{cost,usd}')::numeric), 0)::float8 END AS usd
 FROM :agent.events e
-WHERE e.run_id = $1::uuid AND e.stream_id = ANY (SELECT 'task:' || x FROM unnest($2::text[]) x) AND e.type = 'LlmCallCompleted'
+WHERE ((e.run_id = $1::uuid AND e.stream_id = ANY (SELECT 'task:' || x FROM unnest($2::text[]) x)) OR e.run_id IN (SELECT run_id FROM tree))
+  AND e.type = 'LlmCallCompleted'
   AND NOT EXISTS (SELECT FROM :agent.events c WHERE c.run_id = e.run_id AND c.stream_id = e.stream_id AND c.type = 'StreamInvalidated'
                   AND c.seq > e.seq AND (c.payload ->> 'fromSeq')::bigint <= e.seq)
 `,
@@ -1101,6 +1180,8 @@ SELECT seq, type, floor(extract(epoch FROM recorded_at) * 1000)::float8 AS recor
   WHEN 'InputRequested' THEN payload - 'text' || jsonb_build_object('said', left(payload ->> 'text', $5::int))
   WHEN 'UserMessage' THEN payload - 'text' || jsonb_build_object('said', left(payload ->> 'text', $5::int))
   WHEN 'ContextCompacted' THEN payload - 'summary' || jsonb_build_object('said', left(payload ->> 'summary', $5::int))
+  WHEN 'ChildStarted' THEN payload - 'input' || jsonb_build_object('said', left(payload ->> 'input', $5::int))
+  WHEN 'ChildEnded' THEN payload - 'outcome' || jsonb_build_object('status', payload #> '{outcome,status}', 'error', payload #> '{outcome,error}')
   WHEN 'TaskSettled' THEN payload - 'outcome' || jsonb_build_object('status', payload #> '{outcome,status}', 'error', payload #> '{outcome,error}')
   ELSE CASE WHEN octet_length(payload::text) <= 4 * $5::int THEN payload ELSE (
     SELECT coalesce(jsonb_object_agg(key, value), '{}') FROM jsonb_each(payload) WHERE length(value::text) <= 2 * $5::int) END
@@ -1108,7 +1189,7 @@ SELECT seq, type, floor(extract(epoch FROM recorded_at) * 1000)::float8 AS recor
 FROM :agent.events WHERE run_id = $1::uuid AND stream_id = $2::text AND seq > $3::bigint ORDER BY seq LIMIT $4::int
 `,
   "read-outlines": `
-SELECT r.run_id, r.process, r.mode, r.status, r.error, r.generation, r.attributes,
+SELECT r.run_id, r.process, r.mode, r.status, r.error, r.generation, r.attributes, r.parent,
        floor(extract(epoch FROM r.created_at) * 1000)::float8 AS created_at, floor(extract(epoch FROM r.ended_at) * 1000)::float8 AS ended_at,
        c.calls, c.tokens, c.nano, c.unpriced, c.simulated
 FROM :agent.runs r, LATERAL (
@@ -1127,17 +1208,17 @@ SELECT s.head_seq, s.lease_epoch, s.inbox_seq,
 FROM :agent.streams s WHERE s.run_id = $1::uuid AND s.stream_id = 'run'
 `,
   "read-run": `
-SELECT r.run_id, r.process, r.mode, r.status, r.input, r.output, r.error, r.generation, r.attributes, r.retries, r.forked_from,
+SELECT r.run_id, r.process, r.mode, r.status, r.input, r.output, r.error, r.generation, r.attributes, r.retries, r.forked_from, r.parent,
        floor(extract(epoch FROM r.created_at) * 1000)::float8 AS created_at, floor(extract(epoch FROM r.ended_at) * 1000)::float8 AS ended_at,
        b.run_id IS NOT NULL AS capped, b.cap_tokens, b.cap_nano, b.reserved_tokens, b.reserved_nano, b.spent_tokens, b.spent_nano
-FROM :agent.runs r LEFT JOIN :agent.budgets b ON b.run_id = r.run_id WHERE r.run_id = $1::uuid
+FROM :agent.runs r LEFT JOIN :agent.budgets b ON b.run_id = coalesce(r.root, r.run_id) WHERE r.run_id = $1::uuid
 `,
   "read-snapshot": `
 SELECT seq, absorbed, state FROM :agent.snapshots WHERE run_id = $1::uuid AND stream_id = $2::text AND version = $3::int
 `,
   "read-spec": `
 SELECT t.role, t.input, t.digest, r.mode = 'session' AND t.task_id = 'w0t0' AS session, s.wave, w.max_parallel, b.cap_tokens, b.cap_nano
-FROM :agent.task_specs t JOIN :agent.runs r ON r.run_id = t.run_id LEFT JOIN :agent.budgets b ON b.run_id = t.run_id
+FROM :agent.task_specs t JOIN :agent.runs r ON r.run_id = t.run_id LEFT JOIN :agent.budgets b ON b.run_id = coalesce(r.root, r.run_id)
 LEFT JOIN :agent.streams s ON s.run_id = t.run_id AND s.stream_id = 'task:' || $2::text LEFT JOIN :agent.waves w ON w.run_id = s.run_id AND w.wave = s.wave
 WHERE t.run_id = $1::uuid AND t.task_id = $2::text
 `,
@@ -1227,12 +1308,13 @@ FROM want w LEFT JOIN renewed r ON r.ord = w.ord
 `,
   reopen: `
 WITH locked AS MATERIALIZED (
-  SELECT s.stream_id, s.status, s.outcome, s.head_seq, s.inbox_seq, s.lease_epoch, s.lease_owner, s.wait, s.wave FROM :agent.streams s
-  WHERE s.run_id = $1::uuid AND s.stream_id = ANY (ARRAY['run'] || (SELECT coalesce(array_agg('task:' || x), '{}') FROM unnest($8::text[]) x))
+  SELECT s.run_id, s.stream_id, s.status, s.outcome, s.head_seq, s.inbox_seq, s.lease_epoch, s.lease_owner, s.wait, s.wave, s.generation FROM :agent.streams s
+  WHERE (s.run_id = $1::uuid AND s.stream_id = ANY (ARRAY['run'] || (SELECT coalesce(array_agg('task:' || x), '{}') FROM unnest($8::text[]) x)))
+     OR (s.run_id = ANY ($12::uuid[]) AND s.stream_id = 'run')
   ORDER BY s.run_id, s.stream_id FOR UPDATE
 ), go AS MATERIALIZED (
   SELECT head_seq, wait FROM locked
-  WHERE stream_id = 'run' AND head_seq = $2::bigint AND lease_epoch = $3::bigint AND lease_owner IS NOT NULL
+  WHERE run_id = $1::uuid AND stream_id = 'run' AND head_seq = $2::bigint AND lease_epoch = $3::bigint AND lease_owner IS NOT NULL
 ), again AS MATERIALIZED (
   SELECT l.stream_id, l.head_seq, l.inbox_seq, l.wave,
          coalesce(CASE WHEN t.payload #>> '{error,code}' = ANY ($9::text[]) THEN asked.last WHEN tries.failed AND NOT tries.goes_on THEN tries.first END, l.head_seq) AS from_seq
@@ -1245,6 +1327,10 @@ WITH locked AS MATERIALIZED (
                              min(e.seq) FILTER (WHERE e.type = 'LlmCallStarted') AS first
                       FROM :agent.events e WHERE e.run_id = $1::uuid AND e.stream_id = l.stream_id AND e.seq > asked.answer) tries
   WHERE l.stream_id <> 'run' AND l.status = 'ended' AND l.outcome <> 'completed'
+), child AS MATERIALIZED (
+  SELECT l.run_id, l.head_seq, l.inbox_seq, greatest(l.generation, $10::int) AS generation
+  FROM go, locked l JOIN :agent.runs r ON r.run_id = l.run_id AND r.parent = $1::uuid
+  WHERE l.run_id <> $1::uuid AND l.status = 'ended' AND l.outcome <> 'completed'
 ), moved AS (
   UPDATE :agent.streams s SET
     head_seq = s.head_seq + k.n,
@@ -1257,9 +1343,10 @@ WITH locked AS MATERIALIZED (
     attempts = CASE WHEN k.own THEN s.attempts ELSE 0 END,
     solo_attempts = CASE WHEN k.own THEN s.solo_attempts ELSE 0 END,
     generation = greatest(s.generation, $10::int)
-  FROM (SELECT 'run' COLLATE "C" AS stream_id, cardinality($4::text[]) AS n, true AS own FROM go UNION ALL SELECT stream_id, 1, false FROM again) k
-  WHERE s.run_id = $1::uuid AND s.stream_id = k.stream_id
-  RETURNING s.stream_id, s.inbox_seq
+  FROM (SELECT $1::uuid AS run_id, 'run' COLLATE "C" AS stream_id, cardinality($4::text[]) AS n, true AS own FROM go
+        UNION ALL SELECT $1::uuid, stream_id, 1, false FROM again UNION ALL SELECT run_id, 'run', 1, false FROM child) k
+  WHERE s.run_id = k.run_id AND s.stream_id = k.stream_id
+  RETURNING s.run_id, s.stream_id, s.inbox_seq
 ), written AS (
   INSERT INTO :agent.events (run_id, stream_id, seq, type, payload)
   SELECT $1::uuid, 'run', go.head_seq + e.i, e.type, e.payload FROM go, unnest($4::text[], $5::jsonb[]) WITH ORDINALITY AS e(type, payload, i)
@@ -1267,28 +1354,43 @@ WITH locked AS MATERIALIZED (
   SELECT $1::uuid, a.stream_id, a.head_seq + 1, 'StreamInvalidated', jsonb_build_object('fromSeq', a.from_seq, 'reason', 'retry', 'generation', $10::int,
            'retry', $11::jsonb || jsonb_build_object('upTo', a.inbox_seq))
   FROM again a
+  UNION ALL
+  SELECT c.run_id, 'run', c.head_seq + 1, 'StreamInvalidated', jsonb_build_object('fromSeq', c.head_seq, 'reason', 'retry', 'generation', c.generation,
+           'retry', $11::jsonb || jsonb_build_object('upTo', c.inbox_seq))
+  FROM child c
 ), ripe AS MATERIALIZED (
   SELECT v.wave, c.k FROM :agent.waves v JOIN (SELECT wave, count(*)::int AS k FROM again GROUP BY wave) c ON c.wave = v.wave
   WHERE v.run_id = $1::uuid ORDER BY v.run_id, v.wave FOR UPDATE OF v
 ), counted AS (
   UPDATE :agent.waves v SET unsettled = v.unsettled + r.k, signalled = false, reopened = v.reopened + 1
   FROM ripe r WHERE v.run_id = $1::uuid AND v.wave = r.wave
+), rows_last AS MATERIALIZED (
+  SELECT r.run_id, k.own, k.cut FROM :agent.runs r
+  JOIN (SELECT $1::uuid AS run_id, true AS own, (go.wait = 'cut')::int AS cut FROM go WHERE go.wait IN ('cut', 'timer', 'retry', 'signal')
+        UNION ALL SELECT run_id, false, 0 FROM child) k ON k.run_id = r.run_id
+  WHERE (SELECT count(*) FROM moved) > 0 ORDER BY r.run_id FOR UPDATE OF r
 ), stated AS (
-  UPDATE :agent.runs r SET waiting_cut = r.waiting_cut - (go.wait = 'cut')::int, phase = 'running'
-  FROM go JOIN moved m ON m.stream_id = 'run' AND go.wait IN ('cut', 'timer', 'retry') WHERE r.run_id = $1::uuid
+  UPDATE :agent.runs r SET waiting_cut = r.waiting_cut - k.cut, phase = 'running',
+    ended = CASE WHEN k.own THEN r.ended END, ended_at = CASE WHEN k.own THEN r.ended_at END, output = CASE WHEN k.own THEN r.output END,
+    error = CASE WHEN k.own THEN r.error END, retries = r.retries + CASE WHEN k.own THEN 0 ELSE 1 END
+  FROM rows_last k WHERE r.run_id = k.run_id
 )
-SELECT m.inbox_seq FROM moved m WHERE m.stream_id = 'run'
+SELECT m.inbox_seq FROM moved m WHERE m.run_id = $1::uuid AND m.stream_id = 'run'
 `,
   "rest-pulse": `
 UPDATE toren_control.pulse SET next_at = '-infinity' WHERE beat = $1::bigint AND next_at > '-infinity' RETURNING beat
 `,
   "retry-run": `
-WITH held AS MATERIALIZED (
+WITH RECURSIVE tree AS (
+  SELECT r.run_id FROM :agent.runs r WHERE r.run_id = $1::uuid AND r.parent IS NULL
+  UNION ALL SELECT c.run_id FROM tree t JOIN :agent.runs c ON c.parent = t.run_id
+), held AS MATERIALIZED (
   SELECT s.head_seq, s.inbox_seq, s.generation, s.status, s.outcome FROM :agent.streams s WHERE s.run_id = $1::uuid AND s.stream_id = 'run' FOR UPDATE
 ), go AS MATERIALIZED (
   SELECT h.head_seq, h.inbox_seq, h.generation FROM held h
   WHERE h.status = 'ended' AND h.outcome = 'failed' AND h.head_seq = $2::bigint
-    AND NOT EXISTS (SELECT 1 FROM :agent.streams t WHERE t.run_id = $1::uuid AND t.stream_id <> 'run' AND t.status <> 'ended')
+    AND EXISTS (SELECT 1 FROM tree)
+    AND NOT EXISTS (SELECT 1 FROM tree x JOIN :agent.streams t ON t.run_id = x.run_id WHERE t.status <> 'ended')
 ), moved AS (
   UPDATE :agent.streams s SET head_seq = s.head_seq + 1, lease_epoch = s.lease_epoch + 1, status = 'ready', outcome = NULL, wait = NULL, problem = NULL,
     attempts = 0, solo_attempts = 0, wake_at = clock_timestamp() + $4::int * interval '1 ms'
@@ -1327,6 +1429,15 @@ DO UPDATE SET visible_at = EXCLUDED.visible_at WHERE EXCLUDED.visible_at < m.vis
 UPDATE toren_control.schedules SET next_at = to_timestamp($3::float8 / 1000), problem = $4::text
 WHERE schedule_id = $1::uuid AND next_at = to_timestamp($2::float8 / 1000)
 `,
+  "spent-below": `
+WITH RECURSIVE tree AS (
+  SELECT c.run_id FROM :agent.runs c WHERE c.parent = $1::uuid
+  UNION ALL SELECT c.run_id FROM tree t JOIN :agent.runs c ON c.parent = t.run_id
+)
+SELECT (SELECT count(*) FROM tree)::int AS runs, coalesce(sum(s.model_calls), 0)::int AS calls, coalesce(sum(s.tokens_in + s.tokens_out), 0)::float8 AS tokens,
+       coalesce(sum(s.cost_nano), 0)::float8 AS nano, coalesce(sum(s.unpriced), 0)::int AS unpriced, coalesce(bool_or(s.simulated), false) AS simulated
+FROM tree t JOIN :agent.streams s ON s.run_id = t.run_id
+`,
   "start-pulse": `
 UPDATE toren_control.pulse SET beat = beat + 1, next_at = clock_timestamp() + $1::int * interval '1 ms'
 WHERE next_at < clock_timestamp() - $2::int * interval '1 ms' RETURNING beat
@@ -1334,6 +1445,18 @@ WHERE next_at < clock_timestamp() - $2::int * interval '1 ms' RETURNING beat
   "sum-paid": `
 SELECT coalesce(sum(paid_nano), 0)::float8 AS nano, coalesce(bool_or(simulated), false) AS simulated
 FROM :agent.streams WHERE paid_day = (clock_timestamp() AT TIME ZONE 'UTC')::date
+`,
+  "unrepeatable-below": `
+WITH RECURSIVE tree AS (
+  SELECT x AS child, x AS run_id FROM unnest($1::uuid[]) AS x
+  UNION ALL SELECT t.child, c.run_id FROM tree t JOIN :agent.runs c ON c.parent = t.run_id
+)
+SELECT DISTINCT t.child, b.run_id, b.payload ->> 'tool' AS tool
+FROM tree t JOIN :agent.events b ON b.run_id = t.run_id AND b.stream_id > 'run'
+JOIN :agent.events d ON d.run_id = b.run_id AND d.stream_id = b.stream_id AND d.seq > b.seq AND d.type = 'ToolCallCompleted'
+  AND d.payload ->> 'stepId' = b.payload ->> 'stepId' AND d.payload ->> 'toolUseId' = b.payload ->> 'toolUseId'
+WHERE b.type = 'ToolCallStarted' AND b.payload ->> 'effects' = 'external' AND b.payload ->> 'idempotency' = 'none'
+ORDER BY 1, 2, 3
 `,
   "unwatch-run": `
 DELETE FROM toren_control.run_watchers w
@@ -1749,6 +1872,14 @@ INSERT INTO :agent.totals DEFAULT VALUES;
 ALTER TABLE :agent.streams ADD COLUMN counted bigint[], ADD COLUMN count_at timestamptz DEFAULT '-infinity';
 ALTER TABLE :agent.streams ALTER COLUMN count_at DROP DEFAULT;
 CREATE INDEX streams_count ON :agent.streams (count_at) WHERE count_at IS NOT NULL;
+`,
+    "0013_children": `
+ALTER TABLE :agent.runs ADD COLUMN parent uuid, ADD COLUMN root uuid;
+CREATE INDEX runs_parent ON :agent.runs (parent) WHERE parent IS NOT NULL;
+CREATE INDEX runs_root ON :agent.runs (root) WHERE root IS NOT NULL;
+ALTER TABLE :agent.streams
+  DROP CONSTRAINT streams_wait_check,
+  ADD CONSTRAINT streams_wait_check CHECK (wait IN ('wave', 'timer', 'retry', 'cut', 'claim', 'approval', 'input', 'signal', 'child'));
 `,
   },
 } as const;

@@ -19,7 +19,11 @@ export interface EngineTest {
   stack(
     roles: readonly RoleDefinition[],
     main: ProcessDefinition,
-    more: { model: ScriptedModel } & Partial<Omit<StackOptions, "model">> & { generation?: number },
+    more: { model: ScriptedModel } & Partial<Omit<StackOptions, "model">> & {
+        generation?: number;
+        /** Beside `main`. */
+        processes?: Readonly<Record<string, ProcessDefinition>>;
+      },
   ): Stack;
   /** Starts a run and drives it until it ends or nothing moves. */
   run(
@@ -44,10 +48,10 @@ export async function engineTest(): Promise<EngineTest> {
   const sql = async <R extends object>(text: string, values: unknown[] = []): Promise<R[]> =>
     (await db.database.pool.query(text, values)).rows as R[];
   const stacks: Stack[] = [];
-  const stack: EngineTest["stack"] = (roles, main, { generation = 1, ...more }) => {
+  const stack: EngineTest["stack"] = (roles, main, { generation = 1, processes = {}, ...more }) => {
     const made = createStack({
       database: db.database,
-      agents: serving(agent(AGENT, roles, main), generation),
+      agents: serving(agent(AGENT, roles, main, processes), generation),
       ...more,
     });
     stacks.push(made);

@@ -65,6 +65,7 @@ describe("lists of runs", () => {
       error: null,
       generation: 1,
       attributes: { customer: "<b>acme</b>" },
+      parent: null,
       spent: { modelCalls: 2, tokens: 30, nanoUsd: 1_500_000, unpriced: 0, simulated: false },
       createdAt: 0,
       endedAt: 1_000,

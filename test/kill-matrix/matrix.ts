@@ -138,9 +138,9 @@ function afterWrite(hand: Fate, at: number, act: () => Promise<unknown>): void {
 
 /** Same output, balanced books, a log without a flaw. Throws what is wrong. */
 export async function expectWhole(database: Database, scenario: Scenario, disturbed: Disturbed): Promise<void> {
-  const { runId, world } = disturbed;
+  const { world } = disturbed;
   const problems = [...endProblems(scenario, disturbed), ...askedAgain(scenario, world)];
-  const { rows } = await database.pool.query<{ started: number; completed: number; repaid: number }>(BOOKS, [runId]);
+  const { rows } = await database.pool.query<{ started: number; completed: number; repaid: number }>(BOOKS);
   const books = rows[0];
   const asked = world.ledger.length;
   if (books === undefined || books.repaid > 0) problems.push(`${books?.repaid} recorded answers paid twice`);
@@ -188,14 +188,14 @@ function askedAgain(scenario: Scenario, { ledger }: World): string[] {
   return [...asked].flatMap(([question, n]) => (n === 1 ? [] : [`asked ${n} times: ${question}`]));
 }
 
-/** Paid twice: an answer recorded for a step and question that already had one in the same stream. */
+/** Paid twice: an answer recorded for a step and question that already had one in the same stream. Over the run and its children: nothing else is there. */
 const BOOKS = `
   WITH calls AS (
-    SELECT type, stream_id, payload->>'stepId' AS step,
+    SELECT type, run_id, stream_id, payload->>'stepId' AS step,
       (SELECT s.payload->>'requestDigest' FROM agent_${AGENT}.events s WHERE s.run_id = e.run_id AND s.stream_id = e.stream_id
         AND s.type = 'LlmCallStarted' AND s.seq < e.seq ORDER BY s.seq DESC LIMIT 1) AS question
-    FROM agent_${AGENT}.events e WHERE run_id = $1 AND type IN ('LlmCallStarted', 'LlmCallCompleted'))
+    FROM agent_${AGENT}.events e WHERE type IN ('LlmCallStarted', 'LlmCallCompleted'))
   SELECT count(*) FILTER (WHERE type = 'LlmCallStarted')::int AS started, count(*) FILTER (WHERE type = 'LlmCallCompleted')::int AS completed,
     (count(*) FILTER (WHERE type = 'LlmCallCompleted')
-      - count(DISTINCT (stream_id, step, question)) FILTER (WHERE type = 'LlmCallCompleted'))::int AS repaid
+      - count(DISTINCT (run_id, stream_id, step, question)) FILTER (WHERE type = 'LlmCallCompleted'))::int AS repaid
   FROM calls`;

@@ -5,9 +5,9 @@ import { retryRun } from "../../shared/engine/retry-run.ts";
 import { agent, role, workflow } from "../support/agents.ts";
 import { AGENT, charge, echo, firstText, type Scenario, type World } from "./world.ts";
 
-const MENDED_AFTER = 2;
+export const MENDED_AFTER = 2;
 
-async function retry(deps: EngineDeps, runId: string, world: World): Promise<void> {
+export async function retry(deps: EngineDeps, runId: string, world: World): Promise<void> {
   const told = await retryRun(deps, { agent: AGENT, runId, by: "ann" });
   if (told.type === "told") world.tries = (await deps.store.runs.get(AGENT, runId))?.retries ?? world.tries;
   else await wait(20); // its tasks are still being stopped

@@ -2,6 +2,7 @@
 import { canonical, type Json } from "../../shared/core/json.ts";
 import type { ModelRequest } from "../../shared/core/messages.ts";
 import { agent, role, tool, workflow } from "../support/agents.ts";
+import { CHILDREN } from "./children.ts";
 import { EDITS } from "./edits.ts";
 import { LIMITS } from "./limits.ts";
 import { PEOPLE } from "./people.ts";
@@ -199,6 +200,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...PEOPLE,
   ...LIMITS,
   ...RETRIES,
+  ...CHILDREN,
   cancelled,
   cancelledWaves,
 ];

@@ -39,8 +39,8 @@ interface Fresh {
 }
 interface Bell {
   readonly runId: string;
-  readonly wave: number;
-  readonly broke: boolean;
+  readonly key: string;
+  readonly fact: JsonObject;
   /** The one item of the batch that is told to have rung. */
   readonly ringer: Append;
 }
@@ -66,18 +66,25 @@ export async function appendStatement(
     ...ok.filter(endsRun).map((f) => f.row.runId),
     ...rows.filter((r) => r.streamId === "run" && r.status === "ended").map((r) => r.runId),
   ]);
-  const bells = (await settleWaves(tx, ok, stale)).filter((b) => !closing.has(b.runId));
+  const bells = [
+    ...(await settleWaves(tx, ok, stale)),
+    ...ok.filter(endsRun).flatMap((f) => childBell(tx, f, rowOf)),
+  ].filter((b) => !closing.has(b.runId));
+  /** The end of the run that a row is told to stop by: its own task's, or its own child's. */
+  const enderOf = (r: Stream): Fresh | undefined => {
+    const above = r.streamId === "run" ? tx.db.run(r.runId)?.record.parent : r.runId;
+    return ok.find((f) => f.row.runId === above && endsRun(f));
+  };
   const told = rows.filter((r) => {
-    const end = ok.find((f) => f.row.runId === r.runId && endsRun(f));
     const endsItself = ok.some((f) => f.row === r && f.append.next.type === "end");
-    return end !== undefined && r.streamId !== "run" && r.status !== "ended" && !endsItself;
+    return enderOf(r) !== undefined && r.status !== "ended" && !endsItself;
   });
 
   const moved = new Map<Append, Stream>();
   for (const row of rows) {
     const item = ok.find((f) => f.row === row);
-    const posts =
-      row.streamId === "run" ? bells.filter((b) => b.runId === row.runId).length : told.includes(row) ? 1 : 0;
+    const rung = row.streamId === "run" ? bells.filter((b) => b.runId === row.runId).length : 0;
+    const posts = rung + (told.includes(row) ? 1 : 0);
     if (item === undefined && posts === 0) continue;
     const next = moveRow(tx, row, item?.append ?? null, posts, clockOffMs);
     tx.update(next);
@@ -88,11 +95,14 @@ export async function appendStatement(
     for (const f of ok) tx.db.landed.add(f.append);
   });
   if (tx.db.plants.joinByStream) insertForeignEvents(tx, items, fresh, ok);
-  postBells(tx, bells, moved, rowOf);
+  postBells(tx, bells, rowOf);
   for (const row of told) {
-    const end = ok.find((f) => f.row.runId === row.runId && endsRun(f));
-    const fact = { kind: "cancel", code: "task.cancelled", reason: "the run has ended" };
-    post(tx, row, row.inboxSeq + 1, `ended:${end?.row.headSeq}`, fact);
+    const own = row.streamId === "run";
+    const fact = own
+      ? { kind: "cancel", code: "run.cancelled", reason: "the run that started this one has ended" }
+      : { kind: "cancel", code: "task.cancelled", reason: "the run has ended" };
+    const rung = own ? bells.filter((b) => b.runId === row.runId).length : 0;
+    post(tx, row, row.inboxSeq + rung + 1, `ended:${enderOf(row)?.row.headSeq}`, fact);
   }
   await restate(tx, ok, moved);
 
@@ -129,6 +139,9 @@ function targetsOf(tx: Transaction, items: readonly Append[]): Target[] {
     add(runId, "run");
     if (streamId !== "run") continue;
     for (const s of tx.db.run(runId)?.streams.values() ?? []) if (s.status !== "ended") add(runId, s.streamId);
+    const parent = tx.db.run(runId)?.record.parent ?? null;
+    if (parent !== null) add(parent, "run");
+    for (const { record } of tx.db.childrenOf(runId)) if (record.ended === null) add(record.runId, "run");
   }
   return [...targets.values()];
 }
@@ -171,9 +184,22 @@ async function settleWaves(tx: Transaction, ok: readonly Fresh[], stale: Readonl
     const rings = !now.signalled && over;
     tx.write(() => run.waves.set(now.wave, { ...now, unsettled, signalled: now.signalled || over }));
     const ringer = (some.at(-1) as Fresh).append;
-    return rings ? [{ runId: row.runId, wave: now.wave, broke, ringer }] : [];
+    const fact = { kind: "wave", wave: now.wave, broke };
+    return rings ? [{ runId: row.runId, key: `wave:${now.wave}`, fact, ringer }] : [];
   });
 }
+/** A child that ends tells its parent, in the statement that ends it. */
+function childBell(
+  tx: Transaction,
+  { append, row }: Fresh,
+  rowOf: (r: string, s: string) => Stream | undefined,
+): Bell[] {
+  const parent = tx.db.run(row.runId)?.record.parent ?? null;
+  if (parent === null || rowOf(parent, "run") === undefined || tx.db.plants.childEndsUnheard) return [];
+  const fact = { kind: "child", run: row.runId };
+  return [{ runId: parent, key: `child:${row.runId}:${row.headSeq}`, fact, ringer: append }];
+}
+
 const failed = (f: Fresh): boolean => f.append.next.type === "end" && f.append.next.outcome.status !== "completed";
 
 function moveRow(tx: Transaction, s: Stream, item: Append | null, posts: number, clockOffMs: number): Stream {
@@ -246,18 +272,11 @@ export function post(tx: Transaction, row: Stream, seq: number, key: string, pay
   });
 }
 
-function postBells(
-  tx: Transaction,
-  bells: readonly Bell[],
-  moved: ReadonlyMap<Append, Stream>,
-  rowOf: (r: string, s: string) => Stream | undefined,
-): void {
+function postBells(tx: Transaction, bells: readonly Bell[], rowOf: (r: string, s: string) => Stream | undefined): void {
   for (const [runId, some] of Map.groupBy(bells, (b) => b.runId)) {
-    const own = [...moved.values()].find((s) => s.runId === runId && s.streamId === "run");
     const row = rowOf(runId, "run");
     if (row === undefined) continue;
-    const last = own?.inboxSeq ?? row.inboxSeq + some.length;
-    for (const [i, { wave, broke }] of some.toSorted((a, b) => a.wave - b.wave).entries())
-      post(tx, row, last - some.length + i + 1, `wave:${wave}`, { kind: "wave", wave, broke });
+    for (const [i, { key, fact }] of some.toSorted((a, b) => (a.key < b.key ? -1 : 1)).entries())
+      post(tx, row, row.inboxSeq + i + 1, key, fact);
   }
 }

@@ -84,6 +84,9 @@ export interface RunRecord extends Row {
   readonly budget: RunBudget | null;
   readonly traceContext: string | null;
   readonly attributes: Attributes;
+  readonly parent: string | null;
+  /** At the top of its tree: holds the budget of all. */
+  readonly root: string | null;
 }
 /** Everything of one run. */
 export interface Run {
@@ -117,6 +120,8 @@ export interface Plants {
   readonly serialInbox?: boolean;
   /** Row locks are taken in any order. */
   readonly anyLockOrder?: boolean;
+  /** A child that ends doesn't tell its parent. */
+  readonly childEndsUnheard?: boolean;
   /** Events are joined to streams, not to the items that moved. */
   readonly joinByStream?: boolean;
 }
@@ -185,6 +190,13 @@ export class SimDatabase {
 
   run(runId: string): Run | undefined {
     return this.runs.get(runId);
+  }
+  childrenOf(runId: string): Run[] {
+    return [...this.runs.values()].filter((run) => run.record.parent === runId);
+  }
+  /** The run that holds the budget of this one's tree. */
+  rootOf(runId: string): Run | undefined {
+    return this.runs.get(this.runs.get(runId)?.record.root ?? runId);
   }
   /** The newest version. */
   stream(runId: string, streamId: string): Stream | undefined {

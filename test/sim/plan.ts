@@ -1,10 +1,11 @@
 // The planning statement as its query file describes it: the run's append, waves, specs, task streams and claims, all or nothing.
 
+import type { JsonObject } from "../../shared/core/json.ts";
 import { GRACE_MS } from "../../shared/core/limits.ts";
 import { NOTHING } from "../../shared/core/task/ledger.ts";
-import type { Plan, Wait } from "../../shared/ports/store.ts";
+import type { Plan, PlannedChild, Wait } from "../../shared/ports/store.ts";
 import { inOrder, insertEvents, post } from "./append.ts";
-import { type Run, runKey, type Stream, type Transaction, UniqueViolation } from "./database.ts";
+import { type Run, type RunRecord, runKey, type Stream, type Transaction, UniqueViolation } from "./database.ts";
 import { stored } from "./stored.ts";
 
 /** Waits of a run's own stream that its cached status names. */
@@ -37,6 +38,7 @@ export async function planStatement(
   tx.update(next);
   insertEvents(tx, own, plan.events);
   for (const { wave, streamId } of claimed) claim(tx, run, wave, streamId, now);
+  for (const child of plan.children ?? []) await startChild(tx, run, child);
   for (const wave of plan.waves) for (const task of wave.fresh) born(tx, run, wave.wave, task, now);
   const complete = plan.waves.flatMap((wave) => addWave(tx, run, wave));
   if (own.wait !== null && STATED.has(own.wait)) {
@@ -77,7 +79,50 @@ function born(
   });
 }
 
-export const newStream = (runId: string, streamId: string, now: number, generation: number): Omit<Stream, "born"> => ({
+/** A run below this one, with its first event: in the statement that records its start. */
+async function startChild(tx: Transaction, parent: Run, child: PlannedChild): Promise<void> {
+  const { runId, process, input, mode, depth } = child;
+  if (tx.db.run(runId) !== undefined) throw new UniqueViolation(runId);
+  const { record } = parent;
+  const { generation } = parent.streams.get("run") as Stream;
+  const { agent, files, traceContext, attributes } = record;
+  const own = { runId, agent, process, mode, input: stored(input), generation, idempotencyKey: null, request: "child" };
+  const inherited = {
+    files,
+    traceContext,
+    attributes,
+    budget: null,
+    parent: record.runId,
+    root: record.root ?? record.runId,
+  };
+  const created = stored({ process, input, parent: { run: record.runId, depth } });
+  insertRun(tx, { ...own, ...inherited, createdAt: tx.clock() }, created);
+}
+
+type NewRecord = Omit<
+  RunRecord,
+  "born" | "output" | "error" | "ended" | "waitingCut" | "waitingApproval" | "waitingInput" | "phase" | "endedAt"
+>;
+
+export function insertRun(tx: Transaction, own: NewRecord, payload: JsonObject): void {
+  const { runId, generation } = own;
+  const now = tx.clock();
+  tx.write((born) => {
+    const waiting = { waitingCut: 0, waitingApproval: 0, waitingInput: 0 };
+    const state = { output: null, error: null, ended: null, ...waiting, phase: "created" as const, endedAt: null };
+    tx.db.runs.set(runId, {
+      record: { ...own, ...state, born },
+      streams: new Map([["run", { ...newStream(runId, "run", now, generation), headSeq: 1, born }]]),
+      events: new Map([["run", [{ seq: 1, type: "RunCreated", payload, recordedAt: now, born }]]]),
+      inbox: new Map(),
+      waves: new Map(),
+      specs: new Map(),
+      snapshots: new Map(),
+    });
+  });
+}
+
+const newStream = (runId: string, streamId: string, now: number, generation: number): Omit<Stream, "born"> => ({
   runId,
   streamId,
   headSeq: 0,

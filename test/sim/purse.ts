@@ -26,20 +26,22 @@ function moveOf({ append: { purse, next }, row }: Item): Move | null {
   return { reserve: minus(hold, row.hold), spend: sum(purse?.spend ?? NOTHING, kept) };
 }
 
-const budgetOf = (tx: Transaction, item: Item): RunBudget | null => tx.db.run(item.row.runId)?.record.budget ?? null;
+const budgetOf = (tx: Transaction, item: Item): RunBudget | null => tx.db.rootOf(item.row.runId)?.record.budget ?? null;
+
+const rootOf = (tx: Transaction, item: Item): string => tx.db.rootOf(item.row.runId)?.record.runId ?? item.row.runId;
 
 /** Those whose reservation doesn't fit beside what is there, and what the items before them ask for, refused ones included. */
 export async function poorOnes(tx: Transaction, items: readonly Item[]): Promise<Map<Append, Amount>> {
   const paying = items.filter((item) => moveOf(item) !== null);
-  await tx.lock([...new Set(paying.map((item) => `budget ${item.row.runId}`))].sort());
+  await tx.lock([...new Set(paying.map((item) => `budget ${rootOf(tx, item)}`))].sort());
   const asked = new Map<string, Amount>();
   const poor = new Map<Append, Amount>();
   for (const item of paying) {
     const budget = budgetOf(tx, item);
     const move = moveOf(item);
     if (budget === null || move === null) continue;
-    const before = sum(asked.get(item.row.runId) ?? NOTHING, positive(sum(move.reserve, move.spend)));
-    asked.set(item.row.runId, before);
+    const before = sum(asked.get(rootOf(tx, item)) ?? NOTHING, positive(sum(move.reserve, move.spend)));
+    asked.set(rootOf(tx, item), before);
     if ((item.append.purse?.hold.tokens ?? 0) > 0 && passes(budget, sum(sum(budget.reserved, budget.spent), before)))
       poor.set(item.append, sum(budget.spent, move.spend));
   }
@@ -54,7 +56,7 @@ export function payAll(tx: Transaction, items: readonly Item[]): void {
     const move = moveOf(item);
     if (move === null || budgetOf(tx, item) === null) continue;
     tx.write(() => {
-      const run = tx.db.run(item.row.runId) as Run;
+      const run = tx.db.rootOf(item.row.runId) as Run;
       const { budget } = run.record;
       if (budget === null) return;
       const [reserved, spent] = [sum(budget.reserved, move.reserve), sum(budget.spent, move.spend)];

@@ -21,10 +21,11 @@ import type {
 } from "../../shared/ports/store.ts";
 import { effectiveEvents } from "../support/log-checker-task.ts";
 import { refuseTooLarge } from "./append.ts";
+import { createSimChildren, treeOf } from "./children.ts";
 import { ask, type Connection, repeatable } from "./connection.ts";
 import { type RunRecord, type Stream, statusOf, type Transaction, UniqueViolation } from "./database.ts";
 import { approvals, turns } from "./people-store.ts";
-import { newStream } from "./plan.ts";
+import { insertRun } from "./plan.ts";
 import { stored } from "./stored.ts";
 import { createSimStreams } from "./streams.ts";
 import { createWatch } from "./watch.ts";
@@ -33,6 +34,7 @@ export const createSimStore = (connection: Connection): Store => ({
   streams: createSimStreams(connection),
   tasks: createTasks(connection),
   runs: createRuns(connection),
+  children: createSimChildren(connection),
   watch: createWatch(connection),
   traces: createTraces(connection),
   exports: { rows: async () => [] },
@@ -85,7 +87,7 @@ function createTasks(connection: Connection): TaskStore {
           session: tx.db.run(runId)?.record.mode === "session" && taskId === "w0t0",
           input: stored(input),
           digest,
-          budget: tx.db.run(runId)?.record.budget ?? NO_BUDGET,
+          budget: tx.db.rootOf(runId)?.record.budget ?? NO_BUDGET,
         };
       }),
     digests: (_, runId) =>
@@ -109,16 +111,19 @@ function createTasks(connection: Connection): TaskStore {
       ),
     unrepeatable: (_, runId, taskIds) =>
       ask(connection, "unrepeatable", (tx) => [...taskIds].sort().flatMap((id) => unrepeatable(tx, runId, id))),
-    price: (_, runId, taskIds) =>
-      ask(connection, "price", (tx) =>
-        priceOf(
-          taskIds.flatMap((id) => {
-            const log = effectiveEvents(tx.db.run(runId)?.events.get(TASK + id) ?? []);
-            const answers = log.filter((e) => e.type === "LlmCallCompleted");
+    price: (_, runId, taskIds, children) =>
+      ask(connection, "price", (tx) => {
+        const own = taskIds.map((id) => tx.db.run(runId)?.events.get(TASK + id) ?? []);
+        const below = treeOf(tx, children).flatMap((run) =>
+          [...run.events].flatMap(([id, log]) => (id === "run" ? [] : [log])),
+        );
+        return priceOf(
+          [...own, ...below].flatMap((log) => {
+            const answers = effectiveEvents(log).filter((e) => e.type === "LlmCallCompleted");
             return answers.map((e) => e.payload.cost as { usd: number; simulated: boolean } | undefined);
           }),
-        ),
-      ),
+        );
+      }),
     open: (_, runId) =>
       ask(connection, "open", (tx) =>
         tasksOf(tx, runId)
@@ -136,7 +141,7 @@ function outcomeOf(payload: Readonly<Record<string, unknown>>): TaskOutcome {
   return error === undefined ? { status: "completed", output: result ?? null } : { status: "failed", error };
 }
 
-function unrepeatable(tx: Transaction, runId: string, taskId: string): { taskId: string; tool: string }[] {
+export function unrepeatable(tx: Transaction, runId: string, taskId: string): { taskId: string; tool: string }[] {
   const log = tx.db.run(runId)?.events.get(TASK + taskId) ?? [];
   const calls = log.filter(
     (e) => e.type === "ToolCallStarted" && e.payload.effects === "external" && e.payload.idempotency === "none",
@@ -181,7 +186,8 @@ function createRuns(connection: Connection): RunStore {
       );
       return found === undefined ? null : { runId: found.runId, same: found.request === requestOf(request) };
     },
-    get: (_, runId) => ask(connection, "run", (tx) => rowOf(tx.db.run(runId)?.record)),
+    get: (_, runId) =>
+      ask(connection, "run", (tx) => rowOf(tx.db.run(runId)?.record, tx.db.rootOf(runId)?.record.budget)),
     agentOf: (runId) => ask(connection, "agent", (tx) => tx.db.run(runId)?.record.agent ?? null),
     list: async (filter) => {
       const { before, limit } = filter;
@@ -222,7 +228,7 @@ function createRuns(connection: Connection): RunStore {
 }
 
 /** From the log, where Postgres has counted as it was written. */
-function spentOf(tx: Transaction, runId: string): Spent {
+export function spentOf(tx: Transaction, runId: string): Spent {
   const all = [...(tx.db.run(runId)?.events.values() ?? [])].flat();
   const events = all.filter(
     (e) => e.type === "LlmCallCompleted" || (e.type === "LlmCallFailed" && "usage" in e.payload),
@@ -261,7 +267,7 @@ function fits(
 const placeOf = (r: RunRecord): string => `${String(r.createdAt).padStart(16, "0")}.${r.runId}`;
 const newestFirst = (a: RunRecord, b: RunRecord): number => (placeOf(a) > placeOf(b) ? -1 : 1);
 
-function rowOf(record: RunRecord | undefined): RunRow | null {
+function rowOf(record: RunRecord | undefined, budget: RunRow["budget"] = null): RunRow | null {
   if (record === undefined) return null;
   const { input, output } = record;
   return {
@@ -270,13 +276,14 @@ function rowOf(record: RunRecord | undefined): RunRow | null {
     forkedFrom: null,
     input: stored(input),
     output: output === null ? null : stored(output),
-    budget: record.budget,
+    budget,
   };
 }
 
 function outlineOf(record: RunRecord): RunOutline {
-  const { agent, runId, process, mode, error, generation, attributes, createdAt, endedAt } = record;
-  return { agent, runId, process, mode, status: statusOf(record), error, generation, attributes, createdAt, endedAt };
+  const { agent, runId, process, mode, error, generation, attributes, createdAt, endedAt, parent } = record;
+  const status = statusOf(record);
+  return { agent, runId, process, mode, status, error, generation, attributes, createdAt, endedAt, parent };
 }
 
 const streamRow = (s: Stream): StreamRow => {
@@ -317,11 +324,9 @@ async function createStatement(tx: Transaction, run: NewRun, request: string): P
   );
   if (taken) throw new UniqueViolation("run");
   const now = tx.clock();
-  const payload = stored({ process, input });
-  tx.write((born) => {
-    const waiting = { waitingCut: 0, waitingApproval: 0, waitingInput: 0 };
-    const state = { output: null, error: null, ended: null, ...waiting, phase: "created" as const, endedAt: null };
-    const own = {
+  insertRun(
+    tx,
+    {
       runId,
       agent,
       process,
@@ -335,16 +340,10 @@ async function createStatement(tx: Transaction, run: NewRun, request: string): P
       budget: isCapped(budget) ? { ...budget, spent: NOTHING, reserved: NOTHING } : null,
       traceContext: run.traceContext ?? null,
       attributes: run.attributes ?? {},
-    };
-    tx.db.runs.set(runId, {
-      record: { ...own, ...state, born },
-      streams: new Map([["run", { ...newStream(runId, "run", now, generation), headSeq: 1, born }]]),
-      events: new Map([["run", [{ seq: 1, type: "RunCreated", payload, recordedAt: now, born }]]]),
-      inbox: new Map(),
-      waves: new Map(),
-      specs: new Map(),
-      snapshots: new Map(),
-    });
-  });
+      parent: null,
+      root: null,
+    },
+    stored({ process, input }),
+  );
   return true;
 }

@@ -62,14 +62,20 @@ export const workflow = <I = Json>(run: WorkflowFn<I>): ProcessDefinition => ({
   parseInput: (input) => ({ ok: true, input }),
 });
 
-export function agent(name: string, roles: readonly RoleDefinition[], main: ProcessDefinition): AgentDefinition {
+/** `more`: processes beside `main`. */
+export function agent(
+  name: string,
+  roles: readonly RoleDefinition[],
+  main: ProcessDefinition,
+  more: Readonly<Record<string, ProcessDefinition>> = {},
+): AgentDefinition {
   return {
     name,
     description: "",
     codeHash: `code-${name}`,
     env: {},
     roles: new Map(roles.map((r) => [r.name, r])),
-    processes: new Map([["main", main]]),
+    processes: new Map([["main", main], ...Object.entries(more)]),
     models: new Map(),
     limits: { maxParallel: null, maxCostUsd: null, totalTokens: null },
   };

@@ -39,7 +39,7 @@ function reopened(kept: readonly EventDump[], { payload }: EventDump): EventDump
   });
 }
 
-const ENDS = new Set(["WaveSettled", "TimerFired", "StepCompleted", "StepFailed"]);
+const ENDS = new Set(["WaveSettled", "TimerFired", "StepCompleted", "StepFailed", "ChildEnded"]);
 
 export function checkRun(run: RunDump, s: StreamDump): string[] {
   const wrong: string[] = [];

@@ -4,6 +4,7 @@ import type { Pool } from "pg";
 import { chain, digestOf } from "../../shared/core/digest.ts";
 import { fromStored, type Json } from "../../shared/core/json.ts";
 import type { ModelRequest, Usage } from "../../shared/core/messages.ts";
+import { checkFamily } from "./log-checker-family.ts";
 import { checkRun } from "./log-checker-run.ts";
 import { checkTask } from "./log-checker-task.ts";
 
@@ -72,6 +73,7 @@ export const effectOf = (tool: string, args: Json): string => digestOf({ tool, a
 export function checkLog(dump: readonly RunDump[], books: Books = {}): string[] {
   return [
     ...dump.flatMap((run) => checkOne(run, books.wavering ?? false)),
+    ...checkFamily(dump),
     ...checkLedger(dump, books.ledger),
     ...checkEffects(dump, books.effects),
   ];
@@ -150,6 +152,7 @@ function checkWake(run: RunDump): string[] {
     const forever = `${s.streamId}: nothing wakes it: ${s.status}, waits for ${s.wait}`;
     if (s.status !== "parked") return [forever];
     if (s.wait === "wave") return open.some((t) => t.wave !== null && coming.has(t.wave)) ? [] : [forever];
+    if (s.wait === "child") return []; // its child's end is looked at where both are: log-checker-family.ts
     if (s.wait === "claim") return over ? [forever] : [];
     return PERSONS.has(s.wait ?? "") || s.wait === "signal" ? [] : [forever];
   });

@@ -21,6 +21,13 @@ export interface Row {
 /** What an open task of a run that ends is told. */
 const RUN_ENDED = JSON.stringify({ kind: "cancel", code: "task.cancelled", reason: "the run has ended" });
 
+/** What a run is told whose parent ends before it. */
+const PARENT_ENDED = JSON.stringify({
+  kind: "cancel",
+  code: "run.cancelled",
+  reason: "the run that started this one has ended",
+});
+
 /** True when nothing but the head and the lease moves: then the cheap form of the statement will do. */
 const isPlain = ({ append: a }: Item): boolean =>
   a.next.type === "run" && a.purse === undefined && (a.lease.wait === null || a.head !== a.lease.head);
@@ -116,6 +123,7 @@ function fullValues(items: readonly Item[]): unknown[] {
     ...eventColumns(items),
     ...purseColumns(items),
     tallies(items),
+    PARENT_ENDED,
   ];
 }
 

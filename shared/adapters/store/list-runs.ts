@@ -73,21 +73,23 @@ async function outlines(statements: Statements, places: readonly Place[]): Promi
       const rows = await statements.ask<OutlineRow & SpentRow>("read-outlines", agent, [
         some.map((place) => place.runId),
       ]);
-      return Promise.all(rows.map(async (row) => ({ ...(await outline(statements, agent, row)), spent: spent(row) })));
+      return Promise.all(
+        rows.map(async (row) => ({ ...(await outline(statements, agent, row)), spent: spentOf(row) })),
+      );
     }),
   );
   const byId = new Map(found.flat().map((run) => [run.runId, run]));
   return places.flatMap(({ runId }) => byId.get(runId) ?? []);
 }
 
-interface SpentRow {
+export interface SpentRow {
   readonly calls: number;
   readonly tokens: number;
   readonly nano: number;
   readonly unpriced: number;
   readonly simulated: boolean;
 }
-const spent = ({ calls, tokens, nano, unpriced, simulated }: SpentRow): Spent => ({
+export const spentOf = ({ calls, tokens, nano, unpriced, simulated }: SpentRow): Spent => ({
   modelCalls: calls,
   tokens,
   nanoUsd: nano,
@@ -103,6 +105,7 @@ export interface OutlineRow {
   readonly error: Json | null;
   readonly generation: number;
   readonly attributes: Record<string, string> | null;
+  readonly parent: string | null;
   readonly created_at: number;
   readonly ended_at: number | null;
 }
@@ -118,6 +121,7 @@ export async function outline(statements: Statements, agent: string, row: Outlin
     error: (error ?? null) as RunRow["error"],
     generation: row.generation,
     attributes: row.attributes ?? NO_ATTRIBUTES,
+    parent: row.parent,
     createdAt: row.created_at,
     endedAt: row.ended_at,
   };

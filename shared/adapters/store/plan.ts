@@ -1,11 +1,13 @@
 // The tick's append that plans waves: not grouped with others, because it brings rows of its own. Large inputs of a wide wave go to the blobs, so that the
 // statement stays as small as any batch.
 import type { Pool } from "pg";
+import { digestOf } from "../../core/digest.ts";
 import { COMMIT_BATCH_BYTES, GRACE_MS, PAYLOAD_INLINE_BYTES } from "../../core/limits.ts";
-import type { Plan, Planned, StreamStore } from "../../ports/store.ts";
+import { NO_ATTRIBUTES, termsOf } from "../../core/terms.ts";
+import type { Plan, Planned, PlannedChild, StreamStore } from "../../ports/store.ts";
 import { writeBlobs } from "./blobs.ts";
 import { explained, repeatable, type Statements } from "./statements.ts";
-import { type Stored, storedObject, storedValue } from "./values.ts";
+import { type Blob, type Stored, storedObject, storedValue } from "./values.ts";
 
 export const createPlanner =
   (pool: Pool, statements: Statements): StreamStore["plan"] =>
@@ -21,12 +23,14 @@ export const createPlanner =
       runId,
       [...events, ...inputs].flatMap((part) => part.blobs),
     );
+    const children = (plan.children ?? []).map((child) => storedChild(plan, child));
+    for (const { child, blobs } of children) await writeBlobs(statements, agent, child.runId, blobs);
     try {
       const answer = await repeatable<{ inbox_seq: number; complete: number[] }>(
         pool,
         "plan",
         agent,
-        valuesOf(plan, events, inputs),
+        [...valuesOf(plan, events, inputs), ...childColumns(plan, children)],
         true,
       );
       const [row] = answer.rows;
@@ -36,6 +40,33 @@ export const createPlanner =
       throw explained(e);
     }
   };
+
+interface StoredChild {
+  readonly child: PlannedChild;
+  readonly input: Stored;
+  readonly created: Stored;
+  readonly blobs: readonly Blob[];
+}
+
+function storedChild(plan: Plan, child: PlannedChild): StoredChild {
+  const { process, input: value, depth } = child;
+  const input = storedValue(`The input of run ${child.runId}`, value);
+  const parent = { run: plan.lease.stream.runId, depth };
+  const created = storedObject("The event RunCreated", { process, input: value, parent });
+  return { child, input, created, blobs: [...input.blobs, ...created.blobs] };
+}
+
+const childColumns = (plan: Plan, children: readonly StoredChild[]): unknown[] => [
+  children.map((c) => c.child.runId),
+  children.map((c) => c.child.process),
+  children.map((c) => c.child.mode),
+  children.map((c) => c.input.text),
+  children.map((c) => c.created.text),
+  children.map(({ child: { process, input } }) => digestOf({ process, input })),
+  children.map((c) => JSON.stringify(termsOf(c.child.input, NO_ATTRIBUTES))),
+  children[0]?.child.codeHash ?? "",
+  plan.lease.stream.agent,
+];
 
 const ok = (plan: Plan, row: { inbox_seq: number; complete: number[] }): Planned => ({
   type: "ok",

@@ -1,6 +1,7 @@
 // The store on Postgres. One committer per agent schema and worker; everything else asks as it needs. Twin: the simulation's, in test/sim.
 import type { Database } from "../../ports/database.ts";
 import type { Store, StreamStore } from "../../ports/store.ts";
+import { createChildren } from "./children.ts";
 import { createErasure } from "./erasure.ts";
 import { createExports } from "./exports.ts";
 import { createForks } from "./forks.ts";
@@ -24,6 +25,7 @@ export function createStore(database: Pick<Database, "appends" | "pool">, observ
     streams: observed(createStreams(database, statements), observer),
     tasks: createTasks(statements),
     runs: createRuns(database.appends, statements),
+    children: createChildren(statements),
     watch: createWatch(statements),
     retries: createRetries(database.appends, statements),
     forks: createForks(database.appends, statements),

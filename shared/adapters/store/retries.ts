@@ -45,6 +45,7 @@ export const createRetries = (pool: Pool, statements: Statements): RetryStore =>
       append.answers,
       append.generation,
       byOf(append.by),
+      append.children,
     ];
     try {
       const answer = await repeatable<{ inbox_seq: number }>(pool, "reopen", agent, values, true);

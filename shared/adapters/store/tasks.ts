@@ -50,11 +50,11 @@ export function createTasks(statements: Statements): TaskStore {
       ]);
       return rows.map((row) => ({ taskId: row.task_id, tool: row.tool }));
     },
-    price: async (agent, runId, taskIds) => {
+    price: async (agent, runId, taskIds, children) => {
       const [row] = await statements.ask<{ calls: number; usd: number | null; simulated: boolean }>(
         "price-of-tasks",
         agent,
-        [runId, taskIds],
+        [runId, taskIds, children],
       );
       return { modelCalls: row?.calls ?? 0, usd: row?.usd ?? null, simulated: row?.simulated ?? false };
     },

@@ -1,8 +1,9 @@
 // What an author hands to ctx, checked and turned into requests. Each function throws a TorenError that says what was wrong with which argument.
 import { TorenError } from "../errors.ts";
-import { type Json, NotJson, toJson } from "../json.ts";
+import { canonical, type Json, NotJson, toJson } from "../json.ts";
 import { PARALLEL_MAX, SIGNAL_NAME_MAX_CHARS, TIME_MAX_MS, WAVE_TASKS_MAX } from "../limits.ts";
 import {
+  type ChildRequest,
   type Request,
   type SignalRequest,
   type StepFn,
@@ -10,6 +11,7 @@ import {
   type TaskRequest,
   taskRequest,
   type WaveRequest,
+  withinPayload,
 } from "./request.ts";
 
 /** A task to be: which role works on what. */
@@ -139,6 +141,13 @@ export function waitFor(signal: string, given: { readonly timeoutMs?: number }):
     signal,
     timeoutMs: timeoutMs === undefined ? undefined : durationMs(call, "timeoutMs", timeoutMs, 0),
   };
+}
+
+export function child(process: string, input: Json): ChildRequest {
+  const call = `ctx.run(${JSON.stringify(named("ctx.run", "process", process))})`;
+  const value = asJson(call, input);
+  withinPayload(canonical(value), `${call}: the input`);
+  return { type: "child", process, input: value };
 }
 
 export const sleep = (ms: number): Request => ({ type: "sleep", ms: durationMs("ctx.sleep", "ms", ms, 0) });

@@ -4,7 +4,7 @@
 import { TorenError } from "../errors.ts";
 import type { TaskOutcome as RecordedOutcome, RunEvent } from "../events.ts";
 import { type Json, toJson } from "../json.ts";
-import { STEP_ATTEMPTS_DEFAULT, STEP_TIMEOUT_MS } from "../limits.ts";
+import { CHILD_DEPTH_MAX, STEP_ATTEMPTS_DEFAULT, STEP_TIMEOUT_MS } from "../limits.ts";
 import type { StepOptions, TaskSpec, WaveOptions } from "./arguments.ts";
 import * as args from "./arguments.ts";
 import type { Request } from "./request.ts";
@@ -58,6 +58,12 @@ export interface WorkflowCtx<I = string> {
    * A signal that came before anybody waited is kept. Each goes to one wait, the one that began first.
    */
   waitFor<T = Json>(signal: string, options?: { readonly timeoutMs?: number }): Promise<T | null>;
+  /**
+   * Starts a process of the same agent as a run of its own, a child of this one, and answers with its output. Rejects with ChildFailed when it failed or was
+   * cancelled, with TorenError `child.too_deep` where more runs stand above than may. A child spends from the budget of the run at the top, sees the files
+   * attached to this one, and is cancelled when this run ends before it.
+   */
+  run<T = Json>(process: string, input: Json): Promise<T>;
 }
 
 export type WorkflowFn<I = string> = (ctx: WorkflowCtx<I>) => Promise<Json>;
@@ -87,6 +93,18 @@ export class TaskFailed extends Error {
   }
 }
 
+/** A child run failed, or was cancelled. `code` is one of docs/reference/errors.md: what its own failure says, `run.cancelled`, `process.unknown` … */
+export class ChildFailed extends Error {
+  readonly code: string;
+  readonly runId: string;
+  constructor(code: string, runId: string, message: string) {
+    super(`run ${runId} failed: ${message}`);
+    this.name = "ChildFailed";
+    this.code = code;
+    this.runId = runId;
+  }
+}
+
 /** A step's last try took longer than its `timeoutMs`. */
 export class TimedOut extends Error {
   constructor(message: string) {
@@ -98,7 +116,7 @@ export class TimedOut extends Error {
 /** What ended an operation; undefined: it needed nobody outside. */
 export type Completion = Extract<
   RunEvent,
-  { type: "WaveSettled" | "TimerFired" | "StepCompleted" | "StepFailed" | "SignalReceived" }
+  { type: "WaveSettled" | "TimerFired" | "StepCompleted" | "StepFailed" | "SignalReceived" | "ChildEnded" }
 >;
 
 /** An operation that is over, as its reader sees it. */
@@ -106,6 +124,8 @@ export interface Ended {
   readonly by: Completion | undefined;
   /** Of a wave, in the plan's order. */
   readonly taskIds: readonly string[];
+  /** Of a child; empty for anything else. */
+  readonly runId: string;
   /** By place in the plan; sparse where a task hadn't ended. */
   readonly outcomes: readonly (RecordedOutcome | undefined)[];
   /** Of a read. */
@@ -115,7 +135,8 @@ export interface Ended {
 /** Records a request and answers when it is over with what `read` makes of it. A `read` that throws rejects. */
 export type Issue = <T>(request: Request, read: (ended: Ended) => T) => Promise<T>;
 
-export function createContext<I>(input: I, runId: string, issue: Issue): WorkflowCtx<I> {
+/** `depth`: how many runs stand above this one. */
+export function createContext<I>(input: I, runId: string, depth: number, issue: Issue): WorkflowCtx<I> {
   const ctx: WorkflowCtx<I> = {
     input: toJson(input) as I, // a copy: whoever changes it changes nobody else's
     runId,
@@ -163,6 +184,20 @@ export function createContext<I>(input: I, runId: string, issue: Issue): Workflo
           by?.type === "SignalReceived" ? (toJson(by.value) as T) : null,
         ),
       ),
+    run: <T>(process: string, value: Json) =>
+      calling(() => {
+        if (depth >= CHILD_DEPTH_MAX)
+          throw new TorenError(
+            "child.too_deep",
+            `ctx.run(${JSON.stringify(process)}): ${depth} runs stand above this one already, ${CHILD_DEPTH_MAX} at most may`,
+          );
+        return issue(args.child(process, value), ({ by, runId: child }): T => {
+          if (by?.type !== "ChildEnded")
+            throw new TorenError("bug", `run ${child} was ended by ${by?.type ?? "nothing"}`);
+          if (by.outcome.status === "completed") return toJson(by.outcome.output) as T;
+          throw new ChildFailed(by.outcome.error.code, child, by.outcome.error.message);
+        });
+      }),
   };
   // Not enumerable and not in the type: what knows the interface sees that they aren't there, and whoever calls them is told why.
   for (const name of LATER) Object.defineProperty(ctx, name, { value: () => calling(() => later(name)) });
@@ -170,7 +205,7 @@ export function createContext<I>(input: I, runId: string, issue: Issue): Workflo
 }
 
 /** Of the product, but not of this version. */
-const LATER = ["run", "continueAsNew"] as const;
+const LATER = ["continueAsNew"] as const;
 
 function later(name: (typeof LATER)[number]): never {
   throw new TorenError("not_in_this_version", `ctx.${name} is not in this version: write the workflow without it`);

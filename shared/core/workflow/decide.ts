@@ -2,6 +2,7 @@
 import { hash } from "../digest.ts";
 import type { RunEvent } from "../events.ts";
 import { canonical } from "../json.ts";
+import { childRunId } from "./child.ts";
 import type { Ending } from "./ending.ts";
 import type { RunHistory } from "./fold.ts";
 import type { Request, TaskRequest } from "./request.ts";
@@ -30,7 +31,17 @@ export interface WaveDecision {
 }
 type DecidedEvent = Extract<
   RunEvent,
-  { type: "TimerSet" | "SignalAwaited" | "StepStarted" | "NowRead" | "RandomRead" | "RunCompleted" | "RunFailed" }
+  {
+    type:
+      | "TimerSet"
+      | "SignalAwaited"
+      | "StepStarted"
+      | "ChildStarted"
+      | "NowRead"
+      | "RandomRead"
+      | "RunCompleted"
+      | "RunFailed";
+  }
 >;
 interface EventDecision {
   readonly type: "event";
@@ -44,6 +55,8 @@ export type Decision = WaveDecision | EventDecision;
 export interface Known {
   readonly seq: number;
   readonly taskIds: readonly string[];
+  /** Of a child. */
+  readonly runId: string;
   readonly value: number | undefined;
   readonly dueAt: number | null;
   readonly idempotencyKey: string;
@@ -75,7 +88,12 @@ export function createDecider(runId: string, history: RunHistory, tick: Tick): D
   const dueAt = (digest: string, fresh: number): number =>
     history.spareDueTimes.get(digest)?.[counted(dueTimesTaken, digest)] ?? Math.ceil(fresh);
 
-  const eventOf = (request: Exclude<Request, { type: "wave" }>, digest: string, after: number): DecidedEvent => {
+  const eventOf = (
+    request: Exclude<Request, { type: "wave" }>,
+    digest: string,
+    after: number,
+    seq: number,
+  ): DecidedEvent => {
     const at = { after, digest };
     switch (request.type) {
       case "sleep":
@@ -89,6 +107,10 @@ export function createDecider(runId: string, history: RunHistory, tick: Tick): D
       case "step": {
         const nth = counted(stepsOfName, request.name);
         return { type: "StepStarted", ...at, name: request.name, idempotencyKey: stepKey(runId, request.name, nth) };
+      }
+      case "child": {
+        const { process, input } = request;
+        return { type: "ChildStarted", ...at, process, input, run: childRunId(runId, seq) };
       }
       case "now":
         return { type: "NowRead", ...at, value: nowMs };
@@ -118,9 +140,9 @@ export function createDecider(runId: string, history: RunHistory, tick: Tick): D
           tasks,
           ...(due === undefined ? {} : { dueAt: due }),
         });
-        return { seq, taskIds: [], value: undefined, dueAt: due ?? null, idempotencyKey: "" };
+        return { seq, taskIds: [], runId: "", value: undefined, dueAt: due ?? null, idempotencyKey: "" };
       }
-      const event = eventOf(request, digest, after);
+      const event = eventOf(request, digest, after, seq);
       decisions.push({ type: "event", seq, event });
       return knownOf(seq, event);
     },
@@ -138,6 +160,7 @@ export function knownOf(seq: number, event: RunEvent): Known {
   return {
     seq,
     taskIds: event.type === "WavePlanned" ? event.tasks : [],
+    runId: event.type === "ChildStarted" ? event.run : "",
     value: event.type === "NowRead" || event.type === "RandomRead" ? event.value : undefined,
     dueAt: ("dueAt" in event ? event.dueAt : undefined) ?? null,
     idempotencyKey: event.type === "StepStarted" ? event.idempotencyKey : "",

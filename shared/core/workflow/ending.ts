@@ -1,7 +1,7 @@
 // What a run's end says: the workflow's return value as JSON, or the error that it threw as one of our codes.
 import { ERRORS, type ErrorCode, type ErrorInfo, messageOf, TorenError } from "../errors.ts";
 import { canonical, type Json, NotJson, toJson } from "../json.ts";
-import { TaskFailed, TimedOut, WaveFailed } from "./context.ts";
+import { ChildFailed, TaskFailed, TimedOut, WaveFailed } from "./context.ts";
 import { withinPayload } from "./request.ts";
 
 export type Ending =
@@ -36,7 +36,7 @@ export function errorOf(thrown: unknown): ErrorInfo {
 function codeOf(thrown: unknown): ErrorCode {
   if (thrown instanceof WaveFailed) return "wave.failed";
   if (thrown instanceof TimedOut) return "step.timeout";
-  if (thrown instanceof TorenError || thrown instanceof TaskFailed)
+  if (thrown instanceof TorenError || thrown instanceof TaskFailed || thrown instanceof ChildFailed)
     return isCode(thrown.code) ? thrown.code : "workflow.threw";
   return "workflow.threw";
 }

@@ -5,6 +5,7 @@ export type RunLog = readonly Recorded<RunEvent>[];
 /** Events of what a workflow asked for. Their seq is their id. */
 export type Operation = Extract<RunEvent, { after: number }>;
 export type WavePlanned = Extract<RunEvent, { type: "WavePlanned" }>;
+export type ChildStarted = Extract<RunEvent, { type: "ChildStarted" }>;
 /** What happened to an operation. */
 export type OperationFact = Exclude<Extract<RunEvent, { op: number }>, { type: "OperationReopened" }>;
 type Reopened = Extract<RunEvent, { type: "OperationReopened" }>;
@@ -35,7 +36,11 @@ export interface RunHistory {
   readonly cutPlans: readonly Recorded<WavePlanned>[];
   /** Tasks of effective plans: they can't be claimed. */
   readonly taken: ReadonlySet<string>;
-  /** Tasks of cut plans of which somebody decided that what they did may be done again, with the last generation that may. */
+  /** Effective starts of children, by the child's id: news of any other concerns nobody. */
+  readonly children: ReadonlyMap<string, Recorded<ChildStarted>>;
+  /** Cut starts of children in creation order: those may be taken over. */
+  readonly cutChildren: readonly Recorded<ChildStarted>[];
+  /** Tasks of cut plans, and cut children, of which somebody decided that what they did may be done again, with the last generation that may. */
   readonly givenUp: ReadonlyMap<string, number>;
   /** Effective operations that are over. */
   readonly over: ReadonlySet<number>;
@@ -62,12 +67,14 @@ export function foldRun(raw: RunLog): RunHistory {
   let log: Recorded<RunEvent>[] = [];
   let nextWave = 0;
   const cutPlans: Recorded<WavePlanned>[] = [];
+  const cutChildren: Recorded<ChildStarted>[] = [];
   const spare = new Map<string, number[]>();
   const givenUp = new Map<string, number>();
   let retry: (Retry & { readonly reopened: Set<number> }) | null = null;
   const gone = (cut: RunLog): void => {
     for (const event of cut) {
       if (event.type === "WavePlanned") cutPlans.push(event);
+      if (event.type === "ChildStarted") cutChildren.push(event);
       if (event.type === "TimerSet") append(spare, event.digest, event.dueAt);
     }
   };
@@ -99,6 +106,8 @@ export function foldRun(raw: RunLog): RunHistory {
     plans: new Map(plans.map((plan) => [plan.wave, plan])),
     cutPlans: cutPlans.sort((a, b) => a.seq - b.seq),
     taken: new Set(plans.flatMap((plan) => plan.tasks)),
+    children: new Map(log.flatMap((event) => (event.type === "ChildStarted" ? [[event.run, event]] : []))),
+    cutChildren: cutChildren.sort((a, b) => a.seq - b.seq),
     givenUp,
     over: new Set(
       log
@@ -126,7 +135,7 @@ function cutFrom(log: RunLog, fromSeq: number): { kept: Recorded<RunEvent>[]; cu
  * What the workflow asked for in the window that the operation's end had opened, and in the windows below it, goes with that end: else, when it ends in
  * another way, the log would contradict the code, and a cut takes everything after, of other branches too.
  */
-function reopen(log: RunLog, { op, tasks, dueAt }: Reopened): { kept: Recorded<RunEvent>[]; cut: RunLog } {
+function reopen(log: RunLog, { op, tasks, dueAt, run }: Reopened): { kept: Recorded<RunEvent>[]; cut: RunLog } {
   const opened = new Set([op]);
   const dead = new Set<number>();
   for (const event of log)
@@ -141,7 +150,11 @@ function reopen(log: RunLog, { op, tasks, dueAt }: Reopened): { kept: Recorded<R
     cut: log.filter((event) => dead.has(event.seq)),
     kept: log
       .filter((event) => !dead.has(event.seq) && !(isOperationFact(event) && isVoid(event)))
-      .map((event) => (event.seq === op && "dueAt" in event && dueAt !== undefined ? { ...event, dueAt } : event)),
+      .map((event) => {
+        if (event.seq !== op) return event;
+        if (event.type === "ChildStarted" && run !== undefined) return { ...event, run };
+        return "dueAt" in event && dueAt !== undefined ? { ...event, dueAt } : event;
+      }),
   };
 }
 

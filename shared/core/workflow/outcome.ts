@@ -6,7 +6,7 @@ import type { StepRequest } from "./request.ts";
 
 export interface PendingOperation {
   readonly seq: number;
-  readonly type: "wave" | "step" | "timer" | "signal";
+  readonly type: "wave" | "step" | "timer" | "signal" | "child";
   /** When a timer, or a time-out, is due, in milliseconds since 1970; null: never. */
   readonly dueAt: number | null;
 }

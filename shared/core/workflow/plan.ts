@@ -6,10 +6,11 @@
 // C4  What one plan doesn't claim a later one may: nothing is given up here.
 // C5  Only where somebody decided to keep (I6b): when all waves of the tick have claimed by content, a place that is still empty takes a recorded task of
 //     the same role whose content it doesn't have: first that of the same place of a cut plan of the same name, then the oldest.
+// C6  A child is claimed by process and input, the oldest first, under the same rules; where somebody decided to keep, the oldest of the same process.
 import type { RunEvent } from "../events.ts";
 import type { Json } from "../json.ts";
 import type { Decision, WaveDecision } from "./decide.ts";
-import type { RunHistory } from "./fold.ts";
+import type { ChildStarted, RunHistory } from "./fold.ts";
 
 /** Ids read `w<wave>t<place>`; a new wave's number exceeds all of the raw log, so its ids are new. */
 export const taskId = (wave: number, place: number): string => `w${wave}t${place}`;
@@ -63,30 +64,43 @@ export interface WavePlan {
   /** Tasks of cut plans that this wave takes over; ended ones stay as they are, parked ones are woken. */
   readonly claimed: readonly string[];
 }
-/** A recorded task that answers for what a place asks (C5). */
+/** A recorded task, or a child by its run's id, that answers for what a place asks (C5, C6). `role`: of a child its process. */
 export interface StandIn {
   readonly task: string;
   readonly role: string;
   readonly input: Json;
+}
+/** A child to be started. */
+export interface NewChild {
+  readonly runId: string;
+  readonly process: string;
+  readonly input: Json;
+}
+/** What of cut plans a new plan may take over, and what of it somebody decided to keep. */
+export interface Claimable {
+  /** Content of tasks, by their ids. It isn't looked at when nothing was cut. */
+  readonly digests: ReadonlyMap<string, string>;
+  /** Ids of children. Default: none. */
+  readonly children?: ReadonlySet<string>;
+  /** The roles of tasks, and the processes of children, that may stand in for others of the same (C5). Default: nobody decided so. */
+  readonly keeping?: ReadonlyMap<string, string>;
 }
 export interface TickPlan {
   /** In the order of the decisions: the first has seq `history.head + 1`. */
   readonly events: readonly RunEvent[];
   /** Waves that need rows: empty ones are over as soon as they are recorded. */
   readonly waves: readonly WavePlan[];
+  readonly children: readonly NewChild[];
+  /** Children of cut starts that are taken over, by their runs' ids. */
+  readonly adopted: readonly string[];
   readonly standIns: readonly StandIn[];
 }
 
-/**
- * Gives a tick's decisions their ids. `digests` holds, by task id, the content of every task in `history.cutPlans` that may be claimed; it isn't looked at
- * when nothing was cut.
- * `keeping`: the roles of tasks of cut plans that may stand in for others of their role (C5).
- */
+/** Gives a tick's decisions their ids. */
 export function planTick(
   decisions: readonly Decision[],
   history: RunHistory,
-  digests: ReadonlyMap<string, string>,
-  keeping: ReadonlyMap<string, string> = new Map(),
+  { digests, children: free = new Set(), keeping = new Map() }: Claimable,
 ): TickPlan {
   const cut = history.cutPlans.map(
     (plan): ClaimablePlan => ({
@@ -106,10 +120,11 @@ export function planTick(
     keeping.size === 0
       ? []
       : standFor(cut, claimed, new Map([...keeping].filter(([id]) => digests.has(id) && !taken.has(id))));
+  const { starts, children, adopted, kept } = claimChildren(decisions, history, free, keeping);
   const waves: WavePlan[] = [];
   let next = history.nextWave;
   const events = decisions.map((decision): RunEvent => {
-    if (decision.type === "event") return decision.event;
+    if (decision.type === "event") return starts.get(decision) ?? decision.event;
     const wave = next++;
     const ids = claimed.get(decision) ?? [];
     const tasks = ids.map((id, place) => id ?? taskId(wave, place));
@@ -127,7 +142,38 @@ export function planTick(
       ...(maxParallel === null ? {} : { maxParallel }),
     };
   });
-  return { events, waves, standIns };
+  return { events, waves, children, adopted, standIns: [...standIns, ...kept] };
+}
+
+/** C6: which starts take over a child of a cut start, and which are new. */
+function claimChildren(
+  decisions: readonly Decision[],
+  { cutChildren, children: taken }: RunHistory,
+  free: ReadonlySet<string>,
+  keeping: ReadonlyMap<string, string>,
+) {
+  const wanted = decisions.flatMap((d) =>
+    d.type === "event" && d.event.type === "ChildStarted" ? [{ decision: d as Decision, event: d.event }] : [],
+  );
+  const spare = new Map(cutChildren.filter(({ run }) => free.has(run) && !taken.has(run)).map((c) => [c.run, c])); // one may have been cut twice
+  const starts = new Map<Decision, ChildStarted>();
+  const kept: StandIn[] = [];
+  const claim = (by: (start: ChildStarted) => string | undefined, noted: boolean): void => {
+    const oldest = Map.groupBy([...spare.values()].reverse(), by); // last: taken by pop
+    for (const { decision, event } of wanted) {
+      const found = starts.has(decision) ? undefined : oldest.get(noted ? event.process : by(event))?.pop();
+      if (found === undefined) continue;
+      spare.delete(found.run);
+      starts.set(decision, { ...event, run: found.run });
+      if (noted) kept.push({ task: found.run, role: event.process, input: event.input });
+    }
+  };
+  claim((start) => start.digest, false);
+  if (keeping.size > 0) claim((cut) => keeping.get(cut.run), true);
+  const children = wanted
+    .filter(({ decision }) => !starts.has(decision))
+    .map(({ event: { run: runId, process, input } }): NewChild => ({ runId, process, input }));
+  return { starts, children, adopted: [...starts.values()].map(({ run }) => run), kept };
 }
 
 /** C5: fills empty places of `claimed`. `free`: who may, with their roles. */

@@ -39,8 +39,16 @@ export interface SignalRequest {
   readonly timeoutMs: number | undefined;
 }
 
+/** A process of the same agent, as a run of its own. */
+export interface ChildRequest {
+  readonly type: "child";
+  readonly process: string;
+  readonly input: Json;
+}
+
 export type Request =
   | WaveRequest
+  | ChildRequest
   | StepRequest
   | { readonly type: "sleep"; readonly ms: number }
   | { readonly type: "sleepUntil"; readonly until: number }
@@ -72,6 +80,8 @@ export function digestOfRequest(request: Request): string {
       const { name, onTaskFailure, tasks } = request;
       return digestOf({ type: "WavePlanned", name, onTaskFailure, tasks: tasks.map((task) => task.digest) });
     }
+    case "child":
+      return digestOf({ type: "ChildStarted", process: request.process, input: request.input });
     case "step":
       return digestOf({ type: "StepStarted", name: request.name });
     case "sleep":

@@ -28,12 +28,14 @@ export interface Execution<I> {
   readonly workflow: WorkflowFn<I>;
   readonly input: I;
   readonly runId: string;
+  /** How many runs stand above this one. */
+  readonly depth: number;
 }
 
 /** Runs the workflow as far as its log carries it. Rejects only for a bug of ours. */
 export async function advance<I>(execution: Execution<I>, history: RunHistory, tick: Tick): Promise<Advance> {
   const session = new Session(execution.runId, history, tick);
-  const ctx = createContext(execution.input, execution.runId, session.issue);
+  const ctx = createContext(execution.input, execution.runId, execution.depth, session.issue);
   const body = async (): Promise<void> => {
     try {
       session.end(endingOf(await execution.workflow(ctx)));

@@ -177,6 +177,7 @@ export class Session {
     return {
       by,
       taskIds: known.taskIds,
+      runId: known.runId,
       outcomes: this.#settled.get(known.seq) ?? [],
       value: known.value ?? Number.NaN,
     };
@@ -253,12 +254,12 @@ const never = (): Promise<never> => new Promise(() => undefined);
 
 function pendingOf({ known, request }: Issued): PendingOperation {
   const { type } = request;
-  const kind = type === "wave" || type === "step" || type === "signal" ? type : "timer"; // a read is never pending when all is fed
+  const kind = type === "wave" || type === "step" || type === "signal" || type === "child" ? type : "timer"; // a read is never pending when all is fed
   return { seq: known.seq, type: kind, dueAt: known.dueAt };
 }
 
 function reasonOf(op: RecordedOperation): string {
-  const name = "name" in op ? op.name : "signal" in op ? op.signal : null;
+  const name = "name" in op ? op.name : "signal" in op ? op.signal : "process" in op ? op.process : null;
   const what = name === null ? op.type : `${op.type} ${name}`;
   const where = op.after === 0 ? "at its start" : `after ${op.after}`;
   return `${what} (seq ${op.seq}) is not what the workflow does ${where} any more`;

@@ -1,5 +1,6 @@
 -- The append (I2) for a batch in which something settles, parks, ends, releases or goes on after a wait: up to 128 items of one agent in one round trip.
--- Locks: stream rows ORDER BY (run_id, stream_id) — INCLUDING the run's own row of every task that ends, and every open task of a run that ends — then
+-- Locks: stream rows ORDER BY (run_id, stream_id) — INCLUDING the run's own row of every task that ends, and of a run that ends every open task, its open
+-- children's own rows and its parent's — then
 -- budgets by run_id, then wave rows by (run_id, wave), only while their run's row is held, then runs rows by run_id. Locking the run's row after the wave deadlocks two workers
 -- that each tick one run and settle the last task of the other.
 -- One UPDATE of streams, one of waves, one of runs: two in one statement that meet in a row lose one of them without a word. Waves and runs move by an
@@ -17,6 +18,7 @@
 -- $17 lease ms int[]  $18 grace ms int   $19 cancel fact jsonb (to open tasks of a run that ends)
 -- $20 before int[] (events of the items before it)           $21 type text[]     $22 payloads, a jsonb array      (as append-plain's)
 -- $23 hold tokens bigint[], $24 hold nano dollars bigint[] (null: leaves its reservation as it is)   $25 spent tokens bigint[], $26 spent nano bigint[]
+-- $29 cancel fact jsonb (to open children of a run that ends)
 -- $27 keep bool[]: what it held until now counts as spent
 -- $28 what the items add to their streams' counts bigint[], nine an item, as append-one's
 -- Returns a row an item: outcome ok|conflict|again|budget|heard, inbox_seq, status ('running' after a refused park), rang: its wave has told the run (one item a bell).
@@ -33,6 +35,10 @@ WITH want AS MATERIALIZED (
   UNION SELECT w.run_id, 'run' COLLATE "C" FROM want w WHERE w.next = 'end'
   UNION SELECT s.run_id, s.stream_id FROM want w JOIN :agent.streams s ON s.run_id = w.run_id
         WHERE w.next = 'end' AND w.stream_id = 'run' AND s.status <> 'ended'
+  UNION SELECT r.parent, 'run' COLLATE "C" FROM want w JOIN :agent.runs r ON r.run_id = w.run_id
+        WHERE w.next = 'end' AND w.stream_id = 'run' AND r.parent IS NOT NULL
+  UNION SELECT c.run_id, 'run' COLLATE "C" FROM want w JOIN :agent.runs c ON c.parent = w.run_id
+        WHERE w.next = 'end' AND w.stream_id = 'run' AND c.ended IS NULL
 ), locked AS MATERIALIZED (                        -- every stream row, in one order
   SELECT s.run_id, s.stream_id, s.head_seq, s.inbox_seq, s.lease_epoch, s.lease_owner, s.status, s.wait, s.wave, s.hold_tokens, s.hold_nano
   FROM :agent.streams s JOIN target t ON t.run_id = s.run_id AND t.stream_id = s.stream_id
@@ -43,11 +49,12 @@ WITH want AS MATERIALIZED (
          coalesce(w.hold_nano, CASE WHEN w.next = 'end' THEN 0 END, l.hold_nano) AS new_nano, l.hold_nano AS old_nano
   FROM want w JOIN locked l ON l.run_id = w.run_id AND l.stream_id = w.stream_id
   WHERE l.head_seq = w.head AND l.lease_epoch = w.epoch AND l.lease_owner IS NOT NULL
-), paying AS MATERIALIZED (
-  SELECT f.ord, f.run_id, f.hold_tokens, f.new_tokens - f.old_tokens AS tokens, f.new_nano - f.old_nano AS nano,
+), paying AS MATERIALIZED (                        -- from the budget of the run at the top
+  SELECT f.ord, coalesce(r.root, f.run_id) AS run_id, f.hold_tokens, f.new_tokens - f.old_tokens AS tokens, f.new_nano - f.old_nano AS nano,
          coalesce(f.spend_tokens, 0) + CASE WHEN f.keep THEN f.old_tokens ELSE 0 END AS spend_tokens,
          coalesce(f.spend_nano, 0) + CASE WHEN f.keep THEN f.old_nano ELSE 0 END AS spend_nano
-  FROM fresh f WHERE f.hold_tokens IS NOT NULL OR (f.next = 'end' AND (f.old_tokens > 0 OR f.old_nano > 0))
+  FROM fresh f JOIN :agent.runs r ON r.run_id = f.run_id
+  WHERE f.hold_tokens IS NOT NULL OR (f.next = 'end' AND (f.old_tokens > 0 OR f.old_nano > 0))
 ), purse AS MATERIALIZED (
   SELECT b.run_id, b.cap_tokens, b.cap_nano, b.reserved_tokens, b.reserved_nano, b.spent_tokens, b.spent_nano
   FROM :agent.budgets b JOIN (SELECT DISTINCT run_id FROM paying) p ON p.run_id = b.run_id ORDER BY b.run_id FOR UPDATE OF b
@@ -79,21 +86,33 @@ WITH want AS MATERIALIZED (
 ), closing AS MATERIALIZED (                       -- runs that end here or have ended: nobody is left to hear a bell
   SELECT run_id FROM ok WHERE stream_id = 'run' AND next = 'end'
   UNION SELECT run_id FROM locked WHERE stream_id = 'run' AND status = 'ended'
-), bell AS MATERIALIZED (                          -- one fact a wave, once each time that it is open: at zero, or at the first failure under `fail`
-  SELECT run_id, wave, reopened, broke, ringer, row_number() OVER (PARTITION BY run_id ORDER BY wave) AS i, count(*) OVER (PARTITION BY run_id) AS of
-  FROM ripe r WHERE NOT signalled AND (left_over = 0 OR broke) AND NOT EXISTS (SELECT 1 FROM closing c WHERE c.run_id = r.run_id)
-), told AS MATERIALIZED (                          -- a run that ends cancels what is unsettled
-  SELECT l.run_id, l.stream_id, o.head FROM locked l JOIN ok o ON o.run_id = l.run_id AND o.stream_id = 'run' AND o.next = 'end'
+), bell AS MATERIALIZED (                          -- one fact a wave, once each time that it is open: at zero, or at the first failure under `fail`; one a child that ends
+  SELECT b.*, row_number() OVER (PARTITION BY b.run_id ORDER BY b.key) AS i, count(*) OVER (PARTITION BY b.run_id) AS of
+  FROM (SELECT r.run_id, r.ringer, 'wave' AS kind, 'wave:' || r.wave || CASE WHEN r.reopened > 0 THEN ':' || r.reopened ELSE '' END AS key,
+               jsonb_build_object('kind', 'wave', 'wave', r.wave, 'broke', r.broke) AS payload
+        FROM ripe r WHERE NOT signalled AND (left_over = 0 OR broke)
+        UNION ALL
+        SELECT r.parent, o.ord, 'child', 'child:' || o.run_id || ':' || o.head, jsonb_build_object('kind', 'child', 'run', o.run_id)
+        FROM ok o JOIN :agent.runs r ON r.run_id = o.run_id JOIN locked l ON l.run_id = r.parent AND l.stream_id = 'run'
+        WHERE o.stream_id = 'run' AND o.next = 'end') b
+  WHERE NOT EXISTS (SELECT 1 FROM closing c WHERE c.run_id = b.run_id)
+), told AS MATERIALIZED (                          -- a run that ends cancels what is unsettled, its children too
+  SELECT l.run_id, l.stream_id, o.head, $19::jsonb AS payload FROM locked l JOIN ok o ON o.run_id = l.run_id AND o.stream_id = 'run' AND o.next = 'end'
   WHERE l.stream_id <> 'run' AND l.status <> 'ended'
     AND NOT EXISTS (SELECT 1 FROM ok e WHERE e.run_id = l.run_id AND e.stream_id = l.stream_id AND e.next = 'end')
+  UNION ALL
+  SELECT l.run_id, l.stream_id, o.head, $29::jsonb FROM ok o JOIN :agent.runs c ON c.parent = o.run_id JOIN locked l ON l.run_id = c.run_id AND l.stream_id = 'run'
+  WHERE o.stream_id = 'run' AND o.next = 'end' AND l.status <> 'ended'
+    AND NOT EXISTS (SELECT 1 FROM ok e WHERE e.run_id = l.run_id AND e.stream_id = 'run' AND e.next = 'end')
 ), change AS MATERIALIZED (                        -- what happens to each row, its own append and the facts posted to it together
   SELECT t.run_id, t.stream_id, o.ord, o.n, o.next, o.progress, o.keep_attempts, o.absorbed, o.wait, o.old_wait, o.wake_ms, o.after_ms,
-         o.outcome, o.output, o.error, o.lease_ms, o.before, o.new_tokens, o.new_nano, p.posts,
+         o.outcome, o.output, o.error, o.lease_ms, o.before, o.new_tokens, o.new_nano, p.posts, coalesce(p.told, 0) AS told,
          coalesce(o.next = 'park' AND o.inbox_seq = o.absorbed AND p.posts IS NULL, false) AS parks
   FROM target t
   LEFT JOIN ok o ON o.run_id = t.run_id AND o.stream_id = t.stream_id
-  LEFT JOIN (SELECT run_id, 'run' COLLATE "C" AS stream_id, max(of) AS posts FROM bell GROUP BY run_id
-             UNION ALL SELECT run_id, stream_id, 1 FROM told) p ON p.run_id = t.run_id AND p.stream_id = t.stream_id
+  LEFT JOIN (SELECT q.run_id, q.stream_id, sum(q.posts)::bigint AS posts, sum(q.told)::int AS told FROM (
+               SELECT run_id, 'run' COLLATE "C" AS stream_id, max(of) AS posts, 0 AS told FROM bell GROUP BY run_id
+               UNION ALL SELECT run_id, stream_id, 1, 1 FROM told) q GROUP BY q.run_id, q.stream_id) p ON p.run_id = t.run_id AND p.stream_id = t.stream_id
   WHERE o.ord IS NOT NULL OR p.posts IS NOT NULL
 ), moved AS (                                      -- the one UPDATE of streams; k.next is null where a fact is all there is
   UPDATE :agent.streams s SET
@@ -136,17 +155,17 @@ WITH want AS MATERIALIZED (
     paid_day = CASE WHEN ($28::bigint[])[k.ord * 9 + 4] > 0 THEN (clock_timestamp() AT TIME ZONE 'UTC')::date ELSE s.paid_day END
   FROM change k
   WHERE s.run_id = k.run_id AND s.stream_id = k.stream_id
-  RETURNING k.ord, s.run_id, s.stream_id, s.head_seq - coalesce(k.n, 0) AS head, k.n, k.before, s.inbox_seq, s.status, k.old_wait, s.wait, k.outcome, k.output, k.error
+  RETURNING k.ord, s.run_id, s.stream_id, s.head_seq - coalesce(k.n, 0) AS head, k.n, k.before, s.inbox_seq, k.told, s.status, k.old_wait, s.wait, k.outcome, k.output, k.error
 ), written AS (                                    -- an item's slice, never found by the stream: that lets a zombie's event in
   INSERT INTO :agent.events (run_id, stream_id, seq, type, payload)
   SELECT m.run_id, m.stream_id, m.head + i, ($21::text[])[m.before + i], $22::jsonb -> (m.before + i - 1)
   FROM moved m, generate_series(1, m.n) AS i
 ), posted AS (
   INSERT INTO :agent.inbox (run_id, stream_id, seq, key, kind, payload)
-  SELECT m.run_id, m.stream_id, m.inbox_seq - b.of + b.i, 'wave:' || b.wave || CASE WHEN b.reopened > 0 THEN ':' || b.reopened ELSE '' END, 'wave', jsonb_build_object('kind', 'wave', 'wave', b.wave, 'broke', b.broke)
+  SELECT m.run_id, m.stream_id, m.inbox_seq - m.told - b.of + b.i, b.key, b.kind, b.payload
   FROM bell b JOIN moved m ON m.run_id = b.run_id AND m.stream_id = 'run'
   UNION ALL
-  SELECT m.run_id, m.stream_id, m.inbox_seq, 'ended:' || d.head, 'cancel', $19::jsonb
+  SELECT m.run_id, m.stream_id, m.inbox_seq, 'ended:' || d.head, 'cancel', d.payload
   FROM told d JOIN moved m ON m.run_id = d.run_id AND m.stream_id = d.stream_id
 ), state AS MATERIALIZED (                         -- how the cached status of each run changes
   SELECT run_id,

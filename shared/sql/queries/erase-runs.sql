@@ -1,4 +1,5 @@
 -- Forgets runs that have ended, with all that is theirs: some at a time, the oldest first. Never one that goes on, or whose tasks are still being stopped.
+-- A run's children go with it, and never before it: its log names them. So a tree is looked at, and counted, as one.
 -- Whoever retries such a run at this moment has its stream's row, and it is passed over; who comes later finds none.
 -- What requests begin with (request_headers) is of the code and stays; so does the audit.
 -- Locks: the streams' rows of the runs, SKIP LOCKED for their own; then what is deleted, which nobody else writes; then the row of totals.
@@ -8,16 +9,21 @@ WITH old AS MATERIALIZED (
   SELECT r.run_id, r.ended_at FROM :agent.runs r JOIN :agent.streams s ON s.run_id = r.run_id AND s.stream_id = 'run'
   WHERE s.status = 'ended' AND r.ended_at IS NOT NULL
     AND (r.run_id = ANY ($1::uuid[]) OR ($1::uuid[] IS NULL AND r.ended_at < now() - $2::float8 * interval '1 ms'))
+    AND r.parent IS NULL
     AND NOT EXISTS (SELECT 1 FROM :agent.streams t WHERE t.run_id = r.run_id AND t.status <> 'ended')
+    AND NOT EXISTS (SELECT 1 FROM :agent.runs c JOIN :agent.streams t ON t.run_id = c.run_id WHERE c.root = r.run_id AND t.status <> 'ended')
   ORDER BY r.ended_at, r.run_id LIMIT $3::int FOR UPDATE OF s SKIP LOCKED
 ), counted AS (
-  SELECT o.run_id, o.ended_at, (SELECT sum(s.head_seq) FROM :agent.streams s WHERE s.run_id = o.run_id) AS events FROM old o
+  SELECT o.run_id, o.ended_at, (SELECT sum(s.head_seq) FROM :agent.streams s WHERE s.run_id = o.run_id)
+    + coalesce((SELECT sum(s.head_seq) FROM :agent.runs c JOIN :agent.streams s ON s.run_id = c.run_id WHERE c.root = o.run_id), 0) AS events
+  FROM old o
 ), gone AS MATERIALIZED (
   SELECT c.run_id, c.events FROM (SELECT *, sum(events) OVER (ORDER BY ended_at, run_id) - events AS before FROM counted) c WHERE c.before < $4::bigint
 ), listed AS MATERIALIZED (
   SELECT g.run_id, g.events, (SELECT array_agg(DISTINCT f.file_id) FROM :agent.run_files f WHERE f.run_id = g.run_id) AS files FROM gone g
-), erased AS (
+), erased AS MATERIALIZED (
   SELECT run_id FROM gone WHERE NOT $5::bool
+  UNION ALL SELECT c.run_id FROM gone g JOIN :agent.runs c ON c.root = g.run_id WHERE NOT $5::bool
 ), events AS (DELETE FROM :agent.events t USING erased e WHERE t.run_id = e.run_id
 ), inbox AS (DELETE FROM :agent.inbox t USING erased e WHERE t.run_id = e.run_id
 ), specs AS (DELETE FROM :agent.task_specs t USING erased e WHERE t.run_id = e.run_id

@@ -7,7 +7,7 @@
 -- $14 more events of the run's own stream: types text[]  $15 payloads jsonb[]
 -- $16 waves int[]  $17 on_failure text[]  $18 unsettled int[]  $19 worked on at once int[] (null: no bound)
 WITH source AS MATERIALIZED (
-  SELECT r.process, r.mode, r.input, r.attributes FROM :agent.runs r WHERE r.run_id = $2::uuid
+  SELECT r.process, r.mode, r.input, r.attributes, coalesce(r.root, r.run_id) AS root FROM :agent.runs r WHERE r.run_id = $2::uuid
 ), run AS (
   INSERT INTO :agent.runs (run_id, process, mode, input, generation, code_hash, idempotency_key, request_digest, attributes, forked_from)
   SELECT $1::uuid, s.process, s.mode, s.input, $4::int, $5::text, $6::text, $7::text, s.attributes, $2::uuid FROM source s
@@ -50,7 +50,7 @@ WITH source AS MATERIALIZED (
 ), blobs AS (
   INSERT INTO :agent.blobs (run_id, hash, bytes, content) SELECT $1::uuid, b.hash, b.bytes, b.content FROM :agent.blobs b WHERE b.run_id = $2::uuid
 ), budget AS (
-  INSERT INTO :agent.budgets (run_id, cap_tokens, cap_nano) SELECT $1::uuid, b.cap_tokens, b.cap_nano FROM :agent.budgets b WHERE b.run_id = $2::uuid
+  INSERT INTO :agent.budgets (run_id, cap_tokens, cap_nano) SELECT $1::uuid, b.cap_tokens, b.cap_nano FROM source s JOIN :agent.budgets b ON b.run_id = s.root
 ), files AS (
   INSERT INTO :agent.run_files (run_id, position, file_id) SELECT $1::uuid, f.position, f.file_id FROM :agent.run_files f WHERE f.run_id = $2::uuid
 ), index AS (

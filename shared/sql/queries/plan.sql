@@ -1,4 +1,6 @@
 -- Plan or re-plan waves: the run stream's append, the waves' rows, their specs and task streams, and the claims: one statement, all or nothing.
+-- Children begin as create-run makes a run, in this very statement: with the event that starts them, or not at all. Their ids are made of the event's place,
+-- so whoever repeats the statement starts no second one.
 -- Locks as in append-full: the run's row, then the claimed tasks' rows, in (run_id, stream_id); waves are inserted; the runs row last. So a task that
 -- settles meanwhile is before or after, never in between. `unsettled` is counted here, from the locked rows: a count made in the worker from an earlier
 -- read loses the wave. A claimed task that hasn't ended gets a fact: it may hold, or be about to (its hold is in the inbox before the claim then).
@@ -8,6 +10,8 @@
 -- $19 cuts among the events int
 -- $11 wave int[]  $12 task id text[]  $13 role text[]  $14 input jsonb[]  $15 digest text[]      (a new task each)
 -- $16 wave int[]  $17 task id text[]                                                            (a claimed task each)
+-- $20 run uuid[]  $21 process text[]  $22 mode text[]  $23 input jsonb[]  $24 RunCreated's payload jsonb[]  $25 digest text[]  $26 what it is found by jsonb[]
+-- $27 code hash text  $28 agent                                                                  (a child each)
 -- Returns one row, or none: head or epoch was not as expected. `complete`: waves decided already, for which no bell will come.
 WITH locked AS MATERIALIZED (
   SELECT s.stream_id, s.status, s.outcome, s.head_seq, s.lease_epoch, s.lease_owner, s.wait, s.generation FROM :agent.streams s
@@ -46,6 +50,28 @@ WITH locked AS MATERIALIZED (
 ), born AS (
   INSERT INTO :agent.streams (run_id, stream_id, wave, role, generation, wake_at)
   SELECT $1::uuid, 'task:' || id, wave, role, go.generation, clock_timestamp() + $8::int * interval '1 ms' FROM go, fresh
+), child AS MATERIALIZED (
+  SELECT c.*, r.attributes, r.trace_context, coalesce(r.root, r.run_id) AS root, go.generation
+  FROM go JOIN :agent.runs r ON r.run_id = $1::uuid,
+       unnest($20::uuid[], $21::text[], $22::text[], $23::jsonb[], $24::jsonb[], $25::text[], $26::jsonb[])
+         AS c(run_id, process, mode, input, created, digest, terms)
+), child_runs AS (
+  INSERT INTO :agent.runs (run_id, process, mode, input, generation, code_hash, request_digest, trace_context, attributes, parent, root)
+  SELECT run_id, process, mode, input, generation, $27::text, digest, trace_context, attributes, $1::uuid, root FROM child
+), child_terms AS (
+  INSERT INTO :agent.run_terms (run_id, terms) SELECT c.run_id, array_to_tsvector(ARRAY(SELECT jsonb_array_elements_text(c.terms)) -- and its parent's attributes, which it has too
+    || ARRAY(SELECT x FROM :agent.run_terms p, unnest(tsvector_to_array(p.terms)) AS x WHERE p.run_id = $1::uuid AND x LIKE '@%'))
+  FROM child c
+), child_streams AS (
+  INSERT INTO :agent.streams (run_id, stream_id, head_seq, generation, wake_at)
+  SELECT run_id, 'run', 1, generation, clock_timestamp() + $8::int * interval '1 ms' FROM child
+), child_events AS (
+  INSERT INTO :agent.events (run_id, stream_id, seq, type, payload) SELECT run_id, 'run', 1, 'RunCreated', created FROM child
+), child_files AS (
+  INSERT INTO :agent.run_files (run_id, position, file_id)
+  SELECT c.run_id, f.position, f.file_id FROM child c, :agent.run_files f WHERE f.run_id = $1::uuid
+), child_index AS (
+  INSERT INTO toren_control.run_index (run_id, agent) SELECT run_id, $28::text FROM child
 ), posted AS (
   INSERT INTO :agent.inbox (run_id, stream_id, seq, key, kind, payload)
   SELECT $1::uuid, m.stream_id, m.inbox_seq, 'claim:' || m.wave, 'claim', jsonb_build_object('kind', 'claim', 'wave', m.wave)

@@ -1,16 +1,21 @@
 -- A failed run goes on. Its stream has ended, so nobody writes it: this statement does, under an epoch of its own (I2), and leaves it ready. It cuts the
 -- event that ended the run; what is done again is the tick's to find out (reopen).
--- Not while a task of the run is still on its way to stop: it would end as cancelled, and fail the run again. That is read without a lock: a task that has
--- ended begins again only by reopen, which moves the head that is expected here.
+-- Not while a task of the run, or anything of its children, is still on its way to stop: it would end as cancelled, and fail the run again. That is read
+-- without a lock: what has ended begins again only by reopen, which moves the head that is expected here.
+-- A child isn't retried by itself: its parent has heard how it ended.
 -- Locks: the run's stream row, then its budget, the runs row last.
 -- $1 run uuid  $2 head  $3 who, as jsonb {"by": …}  $4 grace ms int  $5 cap tokens bigint, $6 cap nano dollars bigint (null: as it is)
 -- Returns one row, or none: it isn't failed, its head isn't as expected, or a task hasn't ended.
-WITH held AS MATERIALIZED (
+WITH RECURSIVE tree AS (
+  SELECT r.run_id FROM :agent.runs r WHERE r.run_id = $1::uuid AND r.parent IS NULL
+  UNION ALL SELECT c.run_id FROM tree t JOIN :agent.runs c ON c.parent = t.run_id
+), held AS MATERIALIZED (
   SELECT s.head_seq, s.inbox_seq, s.generation, s.status, s.outcome FROM :agent.streams s WHERE s.run_id = $1::uuid AND s.stream_id = 'run' FOR UPDATE
 ), go AS MATERIALIZED (
   SELECT h.head_seq, h.inbox_seq, h.generation FROM held h
   WHERE h.status = 'ended' AND h.outcome = 'failed' AND h.head_seq = $2::bigint
-    AND NOT EXISTS (SELECT 1 FROM :agent.streams t WHERE t.run_id = $1::uuid AND t.stream_id <> 'run' AND t.status <> 'ended')
+    AND EXISTS (SELECT 1 FROM tree)
+    AND NOT EXISTS (SELECT 1 FROM tree x JOIN :agent.streams t ON t.run_id = x.run_id WHERE t.status <> 'ended')
 ), moved AS (
   UPDATE :agent.streams s SET head_seq = s.head_seq + 1, lease_epoch = s.lease_epoch + 1, status = 'ready', outcome = NULL, wait = NULL, problem = NULL,
     attempts = 0, solo_attempts = 0, wake_at = clock_timestamp() + $4::int * interval '1 ms'

@@ -26,12 +26,16 @@ CREATE TABLE :agent.runs (
   trace_context text,                               -- W3C traceparent of the run's first span: all others are in its trace; null: nobody traced it
   attributes jsonb,                                 -- labels that its starter gave it, key to text; null: none
   retries int NOT NULL DEFAULT 0,                   -- how often it had failed and somebody had it go on
-  forked_from uuid                                  -- the run whose log its own begins with; that one may be gone
+  forked_from uuid,                                 -- the run whose log its own begins with; that one may be gone
+  parent uuid,                                      -- the run whose workflow started it; null: nobody's child
+  root uuid                                         -- the run at the top of a child's tree: it holds the budget of all, and is forgotten with all
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
 CREATE UNIQUE INDEX runs_idempotency_key ON :agent.runs (idempotency_key) WHERE idempotency_key IS NOT NULL;
 CREATE INDEX runs_newest ON :agent.runs (created_at, run_id);
 CREATE INDEX runs_by_status ON :agent.runs (status, created_at, run_id);
 CREATE INDEX runs_ended ON :agent.runs (ended_at) WHERE ended_at IS NOT NULL;
+CREATE INDEX runs_parent ON :agent.runs (parent) WHERE parent IS NOT NULL;
+CREATE INDEX runs_root ON :agent.runs (root) WHERE root IS NOT NULL;
 CREATE INDEX runs_by_process ON :agent.runs (process, created_at, run_id);
 
 -- What a run is found by: the words of its input, and its attributes as '@key=value' (core/terms.ts makes both). A table of its own: runs rows change
@@ -52,7 +56,7 @@ CREATE TABLE :agent.streams (
   inbox_seq bigint NOT NULL DEFAULT 0,
   status text NOT NULL DEFAULT 'ready' CHECK (status IN ('ready', 'running', 'parked', 'ended')),
   outcome text CHECK (outcome IN ('completed', 'failed', 'cancelled')),
-  wait text CHECK (wait IN ('wave', 'timer', 'retry', 'cut', 'claim', 'approval', 'input', 'signal')),  -- set by a park, kept through waking, cleared by the next append
+  wait text CHECK (wait IN ('wave', 'timer', 'retry', 'cut', 'claim', 'approval', 'input', 'signal', 'child')),  -- set by a park, kept through waking, cleared by the next append
   absorbed bigint NOT NULL DEFAULT 0,               -- facts its writer had seen when it parked: what the audit compares inbox_seq with
   wake_at timestamptz,
   lease_owner uuid,
@@ -161,7 +165,7 @@ CREATE TABLE :agent.waves (
   PRIMARY KEY (run_id, wave)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
 
--- What a run may use, where a cap is set: one row a run. `reserved` is the sum of its streams' holds; spent + reserved never passes a cap by a reservation.
+-- What a run and its children may use, where a cap is set: one row a tree, the root's. `reserved` is the sum of its streams' holds; spent + reserved never passes a cap by a reservation.
 -- Nano: billionths of a US dollar. No CHECK: after a lock wait Postgres tests it on the old version of the row first.
 CREATE TABLE :agent.budgets (
   run_id uuid PRIMARY KEY,

@@ -214,7 +214,7 @@ export function runSuite(get: () => Bench): void {
       if (first === undefined || second === undefined) throw new Error("no tasks");
       const answer = (usd: number | null, simulated = false) =>
         event("LlmCallCompleted", { stepId: "s", response: {}, ...(usd === null ? {} : { cost: { usd, simulated } }) });
-      const priced = (...taskIds: string[]) => b.store.tasks.price(b.agent, runId, taskIds);
+      const priced = (...taskIds: string[]) => b.store.tasks.price(b.agent, runId, taskIds, []);
       const writer = await b.take(first);
       await writer.write([answer(0.1), answer(0.2), answer(7)]);
       expect(await priced("w0t0", "w0t1")).toEqual({ modelCalls: 3, usd: 7.3, simulated: false });

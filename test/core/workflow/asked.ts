@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { WorkflowFn } from "../../../shared/core/workflow/context.ts";
 import { planTick, type TickPlan } from "../../../shared/core/workflow/plan.ts";
-import { droppedTasks, newWork } from "../../../shared/core/workflow/repeat.ts";
+import { dropped, newWork } from "../../../shared/core/workflow/repeat.ts";
 import type { Advance, Decision } from "../../../shared/core/workflow/schedule.ts";
 import { Paid } from "./world.ts";
 
@@ -41,11 +41,12 @@ export class Asked extends Paid {
 
   protected override plan(decisions: readonly Decision[]): TickPlan {
     const { history, digests, raw } = this;
-    const plan = planTick(decisions, history, digests);
-    const acted = droppedTasks(history, plan, this.#generation).filter((id) => this.#hasActed(id));
-    if (acted.length === 0 || newWork(plan, raw, this.#acts).length === 0) return this.#checked(plan);
-    const begun = droppedTasks(history, plan, this.#generation).filter((id) => this.done.has(id));
-    const kept = planTick(decisions, history, digests, new Map(begun.map((id) => [id, this.#roleOf(id)])));
+    const plan = planTick(decisions, history, { digests });
+    const acted = dropped(history, plan, this.#generation).tasks.filter((id) => this.#hasActed(id));
+    if (acted.length === 0 || newWork(plan, raw, (role) => role !== null && this.#acts(role)).length === 0)
+      return this.#checked(plan);
+    const begun = dropped(history, plan, this.#generation).tasks.filter((id) => this.done.has(id));
+    const kept = planTick(decisions, history, { digests, keeping: new Map(begun.map((id) => [id, this.#roleOf(id)])) });
     const choice = this.#decisions[this.questions++ % this.#decisions.length] ?? 0;
     if (choice % 2 === 0 && kept.standIns.length > 0) return this.#keep(kept);
     for (const id of acted) this.#allowed.add(id);

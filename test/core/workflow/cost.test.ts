@@ -7,9 +7,11 @@ import { planTick } from "../../../shared/core/workflow/plan.ts";
 import { digestOfRequest, taskRequest } from "../../../shared/core/workflow/request.ts";
 import { advance } from "../../../shared/core/workflow/schedule.ts";
 
+const NOTHING_CUT = { digests: new Map<string, string>() };
+
 const tick = { now: 0, seed: "", operationsMax: 1_000_000 };
 const run = (workflow: WorkflowFn<Json>, raw: readonly Recorded<RunEvent>[]) =>
-  advance({ workflow, input: null, runId: "r" }, foldRun(raw), tick);
+  advance({ workflow, input: null, runId: "r", depth: 0 }, foldRun(raw), tick);
 
 const asks =
   (n: number): WorkflowFn<Json> =>
@@ -77,7 +79,7 @@ describe("what a replay costs", () => {
         (await Promise.all(Array.from({ length: 10_000 }, (_, i) => c.sleep(order > 0 ? i : 9_999 - i)))).length;
     const raw: Recorded<RunEvent>[] = [{ type: "RunCreated", process: "main", input: null, seq: 1, recordedAt: 0 }];
     const first = await run(wide(1), raw);
-    const events = planTick(first.decisions, foldRun(raw), new Map()).events;
+    const events = planTick(first.decisions, foldRun(raw), NOTHING_CUT).events;
     const log = [...raw, ...events.map((e, i) => ({ ...e, seq: i + 2, recordedAt: 0 }))];
     const ms = await bestMs(3, async () => {
       const again = await run(wide(-1), log);
@@ -100,13 +102,13 @@ describe("what a replay costs", () => {
     const all = async (n: number): Promise<void> => {
       const raw: Recorded<RunEvent>[] = [{ type: "RunCreated", process: "main", input: null, seq: 1, recordedAt: 0 }];
       const add = (event: RunEvent): number => raw.push({ ...event, seq: raw.length + 1, recordedAt: 0 });
-      const first = planTick((await run(wave(n, "x"), raw)).decisions, foldRun(raw), new Map());
+      const first = planTick((await run(wave(n, "x"), raw)).decisions, foldRun(raw), NOTHING_CUT);
       for (const event of first.events) add(event);
       const digests = new Map(first.waves.flatMap((w) => w.fresh.map((t) => [t.taskId, t.digest])));
       const { outcome } = await run(wave(n, "y"), raw);
       if (outcome.type !== "cut") throw new Error(outcome.type);
       add({ type: "StreamInvalidated", fromSeq: outcome.fromSeq, reason: outcome.reason, generation: 1 });
-      const second = planTick((await run(wave(n, "y"), raw)).decisions, foldRun(raw), digests);
+      const second = planTick((await run(wave(n, "y"), raw)).decisions, foldRun(raw), { digests });
       expect(second.waves[0]?.claimed).toHaveLength(n - 1);
       const op = second.events.map(add).at(-1) ?? 0;
       for (let task = 0; task < n; task++)

@@ -76,7 +76,9 @@ describe("a tick's plan", () => {
   ]);
 
   test("ids read w<wave>t<place>; requests go where the ids do", () => {
-    const { events, waves } = planTick([decision(2, "a", "p q"), decision(3, "b", "r", 4)], fresh, new Map());
+    const { events, waves } = planTick([decision(2, "a", "p q"), decision(3, "b", "r", 4)], fresh, {
+      digests: new Map(),
+    });
     expect(events).toMatchObject([
       { wave: 0, tasks: ["w0t0", "w0t1"] },
       { wave: 1, tasks: ["w1t0"] },
@@ -92,7 +94,7 @@ describe("a tick's plan", () => {
     });
   });
   test("two waves of one tick don't claim the same task", () => {
-    const { events, waves } = planTick([decision(4, "other", "q n"), decision(5, "w", "p q")], afterCut, digests);
+    const { events, waves } = planTick([decision(4, "other", "q n"), decision(5, "w", "p q")], afterCut, { digests });
     expect(events).toMatchObject([
       { wave: 1, tasks: ["w0t1", "w1t1"] },
       { wave: 2, tasks: ["w0t0", "w2t1"] },
@@ -103,12 +105,12 @@ describe("a tick's plan", () => {
     ]);
   });
   test("an empty wave is an event and no row", () => {
-    const { events, waves } = planTick([decision(2, "a", "")], fresh, new Map());
+    const { events, waves } = planTick([decision(2, "a", "")], fresh, { digests: new Map() });
     expect(events).toMatchObject([{ type: "WavePlanned", tasks: [] }]);
     expect(waves).toEqual([]);
   });
   test("a task whose content isn't known is not claimed", () => {
-    expect(planTick([decision(4, "w", "p q")], afterCut, new Map()).waves[0]?.claimed).toEqual([]);
+    expect(planTick([decision(4, "w", "p q")], afterCut, { digests: new Map() }).waves[0]?.claimed).toEqual([]);
   });
 });
 
@@ -148,7 +150,10 @@ describe("C5: recorded tasks that answer for others, where somebody decided so",
     keeping: string,
     ...waves: WaveDecision[]
   ): string[] => {
-    const { events } = planTick(waves, of.history, of.digests, keeping === "" ? new Map() : roles(keeping));
+    const { events } = planTick(waves, of.history, {
+      digests: of.digests,
+      keeping: keeping === "" ? new Map() : roles(keeping),
+    });
     return events.map((e) => (e.type === "WavePlanned" ? e.tasks.join(" ") : ""));
   };
 
@@ -176,7 +181,7 @@ describe("C5: recorded tasks that answer for others, where somebody decided so",
   test("is told with what it answers for; without a decision there is none", () => {
     const of = cutLog(["w", "a:p"]);
     const wave = asks(4, "w", "x/1 x/2");
-    const plan = planTick([wave], of.history, of.digests, roles("a:x"));
+    const plan = planTick([wave], of.history, { digests: of.digests, keeping: roles("a:x") });
     expect(plan.standIns).toEqual([{ task: "a", role: "x", input: "1" }]);
     expect(plan.waves).toMatchObject([{ claimed: ["a"], fresh: [{ taskId: "w1t1", input: "2" }] }]);
     expect(held(of, "", wave)).toEqual(["w1t0 w1t1"]);

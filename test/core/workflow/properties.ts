@@ -31,7 +31,7 @@ const isEnding = (e: { type: string }): boolean => e.type === "RunCompleted" || 
 
 /** Decisions as they would stand in the log. */
 const asLog = ({ decisions }: Advance, world: World): Log =>
-  planTick(decisions, world.history, world.digests).events.map((event, i) => ({
+  planTick(decisions, world.history, world).events.map((event, i) => ({
     ...event,
     seq: decisions[i]?.seq ?? 0,
     recordedAt: 0,

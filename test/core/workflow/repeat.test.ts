@@ -3,7 +3,7 @@ import type { Recorded, RunEvent } from "../../../shared/core/events.ts";
 import { CUT_INPUT_CHARS } from "../../../shared/core/limits.ts";
 import { foldRun } from "../../../shared/core/workflow/fold.ts";
 import type { TickPlan } from "../../../shared/core/workflow/plan.ts";
-import { droppedTasks, inWords, newWork } from "../../../shared/core/workflow/repeat.ts";
+import { dropped, inWords, newWork } from "../../../shared/core/workflow/repeat.ts";
 
 const log = (...events: RunEvent[]): Recorded<RunEvent>[] =>
   events.map((e, i) => ({ ...e, seq: i + 1, recordedAt: 0 }));
@@ -36,25 +36,27 @@ const plan = (events: RunEvent[], fresh: [string, string][] = [], claimed: strin
       claimed,
     },
   ],
+  children: [],
+  adopted: [],
   standIns: [],
 });
 
 describe("I6b: tasks that were dropped", () => {
   test("are those of cut plans that no plan holds, this one included", () => {
     const history = foldRun(log(created, wave(0, "a", "b", "c"), cut, wave(1, "b")));
-    expect(droppedTasks(history, plan([], [], ["c"]), 2)).toEqual(["a"]);
+    expect(dropped(history, plan([], [], ["c"]), 2).tasks).toEqual(["a"]);
   });
 
   test("those that somebody gave up aren't asked about again, until another edit", () => {
     const givenUp: RunEvent = { type: "TasksGivenUp", tasks: ["a"], generation: 2 };
     const history = foldRun(log(created, wave(0, "a", "b"), cut, givenUp));
-    expect(droppedTasks(history, plan([]), 2)).toEqual(["b"]);
-    expect(droppedTasks(history, plan([]), 3)).toEqual(["a", "b"]);
+    expect(dropped(history, plan([]), 2).tasks).toEqual(["b"]);
+    expect(dropped(history, plan([]), 3).tasks).toEqual(["a", "b"]);
   });
 });
 
 describe("I6b: new work that could do something again", () => {
-  const acts = (role: string) => role === "mailer";
+  const acts = (role: string | null) => role === "mailer";
 
   test("is what asks a role with such a tool, and what is taken over is none", () => {
     const asked: [string, string][] = [

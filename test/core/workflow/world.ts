@@ -56,7 +56,7 @@ export class World {
   }
   advance(workflow: WorkflowFn<Json>): Promise<Advance> {
     const tick = { now: this.now, seed: this.seed, operationsMax: this.operationsMax };
-    return advance({ workflow, input: this.input, runId: "run-1" }, this.history, tick);
+    return advance({ workflow, input: this.input, runId: "run-1", depth: 0 }, this.history, tick);
   }
   /** Absorbs facts, advances, records: again after a cut, or when a plan brought facts at once. */
   async tick(workflow: WorkflowFn<Json>, facts: readonly RunFact[] = []): Promise<Outcome> {
@@ -97,7 +97,7 @@ export class World {
     }
   }
   protected plan(decisions: readonly Decision[]): TickPlan {
-    return planTick(decisions, this.history, this.digests);
+    return planTick(decisions, this.history, this);
   }
   protected planned(_plan: Recorded<WavePlanned>, _claimed: readonly string[]): void {}
 }
