@@ -1,18 +1,17 @@
 // What GET /runs and GET /runs/{runId} answer with: the engine's view in a client's form. The schemas are the API's description and the CLI's types.
 import * as z from "zod";
 import { usdOf } from "../core/cost.ts";
-import { CHILDREN_SHOWN_MAX, TURNS_PAGE } from "../core/limits.ts";
+import { TURNS_PAGE } from "../core/limits.ts";
 import { json, totalTokens, usage } from "../core/messages.ts";
 import { RUN_STATUSES } from "../core/run-status.ts";
 import type { RunView, TaskView } from "../engine/read-run.ts";
 import type { Turn, TurnsPage } from "../engine/read-turns.ts";
 import type { WaitingCut } from "../ports/overview.ts";
-import type { ListedRun, RunOutline, Spent } from "../ports/store.ts";
+import type { ListedRun, RunOutline } from "../ports/store.ts";
+import { family, familyJson, spentJson } from "./family-json.ts";
+import { count, error, rfc3339, time, timeOrNull, usd } from "./json-parts.ts";
 
-export const time = z.string().meta({ format: "date-time" });
-const count = z.int().nonnegative();
-const error = z.object({ code: z.string(), message: z.string() });
-const usd = z.number().nullable().meta({ description: "US dollars; null: a model's price isn't known." });
+export { rfc3339, time } from "./json-parts.ts";
 
 const simulated = z.boolean().meta({ description: "A price in it is made up: rule-based and scripted models." });
 const accounts = {
@@ -143,25 +142,6 @@ const budget = z.object({
   reservedTokens: tokens,
 });
 
-const child = z.object({
-  runId: z.string(),
-  process: z.string(),
-  status: z.enum(RUN_STATUSES),
-  createdAt: time,
-  endedAt: time.nullable(),
-  modelCalls: count.meta({ description: "Its own, without those of its children." }),
-  tokens: count,
-  costUsd: usd,
-  simulated: z.boolean(),
-});
-const below = z.object({
-  runs: count,
-  modelCalls: count,
-  tokens: count,
-  costUsd: usd,
-  simulated: z.boolean(),
-});
-
 export const run = runSummary.extend({
   input: json,
   output: json.nullable(),
@@ -181,14 +161,7 @@ export const run = runSummary.extend({
     .nullable()
     .meta({ description: "How many turns the session has, its input among them. Null: the run is no session." }),
   waves: z.array(z.object({ wave: z.int(), tasks: z.array(task) })),
-  children: z
-    .array(child)
-    .meta({ description: `Runs that its workflow started, the oldest first, at most ${CHILDREN_SHOWN_MAX}.` }),
-  childCount: count.meta({ description: "How many there are." }),
-  below: below.nullable().meta({
-    description:
-      "What everything below the run came to, which isn't in what the run itself came to. Null: it has no children.",
-  }),
+  ...family,
   budget: budget.nullable().meta({
     description:
       "What the run and everything below it may use; of a child that of the run at the top. Null: nothing is capped.",
@@ -199,20 +172,10 @@ export const run = runSummary.extend({
 });
 export type RunJson = z.infer<typeof run>;
 
-export const rfc3339 = (ms: number): string => new Date(ms).toISOString();
-const timeOrNull = (ms: number | null): string | null => (ms === null ? null : rfc3339(ms));
-
 /** A run in a list: without its input and output, which may be large. */
 export const summaryJson = (row: ListedRun): RunSummary => ({
   ...outlineJson(row),
   ...spentJson(row.spent),
-});
-
-const spentJson = ({ modelCalls, tokens: total, unpriced, nanoUsd, simulated }: Spent) => ({
-  modelCalls,
-  tokens: total,
-  costUsd: unpriced > 0 ? null : usdOf(nanoUsd),
-  simulated,
 });
 
 type Outline = Omit<RunSummary, "modelCalls" | "tokens" | "costUsd" | "simulated">;
@@ -255,19 +218,8 @@ export const runJson = (view: RunView): RunJson => ({
   budget: budgetJson(view.run.budget),
   retries: view.run.retries,
   forkedFrom: view.run.forkedFrom,
-  children: view.children.map(childJson),
-  childCount: view.childCount,
-  below: view.below && { runs: view.below.runs, ...spentJson(view.below.spent) },
+  ...familyJson(view),
   waves: view.waves.map((wave) => ({ wave: wave.wave, tasks: wave.tasks.map(taskJson) })),
-});
-
-const childJson = ({ runId, process, status, createdAt, endedAt, spent }: RunView["children"][number]) => ({
-  runId,
-  process,
-  status,
-  createdAt: rfc3339(createdAt),
-  endedAt: timeOrNull(endedAt),
-  ...spentJson(spent),
 });
 
 const budgetJson = (b: RunView["run"]["budget"]): RunJson["budget"] =>

@@ -5,7 +5,7 @@ import { retryRun } from "../../shared/engine/retry-run.ts";
 import { agent, role, workflow } from "../support/agents.ts";
 import { AGENT, charge, echo, firstText, type Scenario, type World } from "./world.ts";
 
-export const MENDED_AFTER = 2;
+const MENDED_AFTER = 2;
 
 export async function retry(deps: EngineDeps, runId: string, world: World): Promise<void> {
   const told = await retryRun(deps, { agent: AGENT, runId, by: "ann" });

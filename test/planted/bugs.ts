@@ -28,6 +28,8 @@ const KEEP_RUN = "test/engine/keep-run.test.ts";
 const ACTS = "test/kill-matrix/acts.test.ts";
 const FORK = "test/engine/fork.test.ts";
 const RETRY = "test/engine/retry.test.ts";
+const CHILDREN = "test/engine/children.test.ts";
+const FAMILY_CHANGES = "test/engine/family-changes.test.ts";
 const PROPERTIES = "test/core/workflow/properties.test.ts";
 // biome-ignore lint/suspicious/noTemplateCurlyInString: code to be found
 const PLACE = "const placeOf = (after: number, digest: string): string => `${after} ${digest}`;";
@@ -97,6 +99,123 @@ export const BUGS: readonly Bug[] = [
     killedBy: { file: "test/engine/erase.test.ts", test: "one run is erased by name, unless it goes on" },
   },
   {
+    name: "a child that ends tells nobody",
+    edits: [
+      {
+        file: `${QUERIES}/append-full.sql`,
+        find: "FROM ok o JOIN :agent.runs r ON r.run_id = o.run_id JOIN locked l",
+        replace: "FROM ok o JOIN :agent.runs r ON r.run_id = o.run_id AND r.root IS NULL JOIN locked l",
+      },
+    ],
+    killedBy: { file: CHILDREN, test: "waits parked, and goes on with its output" },
+  },
+  {
+    name: "a second news of a child has the key of its first",
+    edits: [
+      {
+        file: `${QUERIES}/append-full.sql`,
+        find: "'child:' || o.run_id || ':' || o.head",
+        replace: "'child:' || o.run_id",
+      },
+    ],
+    killedBy: { file: FAMILY_CHANGES, test: "of a parent has the child go on by which it failed" },
+  },
+  {
+    name: "a run that ends leaves its children alone",
+    edits: [
+      {
+        file: `${QUERIES}/append-full.sql`,
+        find: "FROM ok o JOIN :agent.runs c ON c.parent = o.run_id JOIN locked l",
+        replace: "FROM ok o JOIN :agent.runs c ON c.parent = o.run_id AND c.root IS NULL JOIN locked l",
+      },
+    ],
+    killedBy: { file: CHILDREN, test: "goes down to what stands below" },
+  },
+  {
+    name: "a child has its own budget",
+    edits: [
+      {
+        file: `${QUERIES}/append-full.sql`,
+        find: "coalesce(r.root, f.run_id) AS run_id",
+        replace: "f.run_id AS run_id",
+      },
+    ],
+    killedBy: { file: CHILDREN, test: "a budget is for a run and all below it" },
+  },
+  {
+    name: "a child's process has no depth",
+    edits: [
+      {
+        file: "shared/core/workflow/child.ts",
+        find: "(created.parent?.depth ?? 0)",
+        replace: "(created.parent === undefined ? 0 : 1)",
+      },
+    ],
+    killedBy: { file: CHILDREN, test: "may run itself, down to the depth" },
+  },
+  {
+    name: "a child that is taken over is waited for, and has ended",
+    edits: [
+      {
+        file: "shared/engine/children.ts",
+        find: ".filter(({ seq, run }) => seq < (retry?.seq ?? 0) || run !== childRunId(runId, seq))",
+        replace: ".filter(({ seq }) => seq < (retry?.seq ?? 0))",
+      },
+    ],
+    killedBy: { file: FAMILY_CHANGES, test: "keeps children that are still asked for" },
+  },
+  {
+    name: "an edit drops a paid child without a word",
+    edits: [
+      {
+        file: "shared/engine/plan-round.ts",
+        find: "left.children.length === 0 ? [] : await children.unrepeatable",
+        replace: "left.children.length < 99 ? [] : await children.unrepeatable",
+      },
+    ],
+    killedBy: { file: FAMILY_CHANGES, test: "that drops a child which has done what can't be done twice asks" },
+  },
+  {
+    name: "a child of before the retry is waited for in vain",
+    edits: [
+      {
+        file: "shared/engine/children.ts",
+        find: ".filter(({ seq, run }) => seq < (retry?.seq ?? 0) || run !== childRunId(runId, seq))",
+        replace: ".filter(({ seq, run }) => run !== childRunId(runId, seq))",
+      },
+    ],
+    killedBy: { file: FAMILY_CHANGES, test: "has children go on that were stopped with it" },
+  },
+  {
+    name: "a child is retried while its parent has heard of its end",
+    edits: [
+      { file: "shared/engine/retry-run.ts", find: "if (row.parent !== null)", replace: 'if (row.parent === "")' },
+    ],
+    killedBy: { file: FAMILY_CHANGES, test: "of a parent has the child go on by which it failed" },
+  },
+  {
+    name: "a fork waits for its source's child",
+    edits: [
+      {
+        file: "shared/engine/reopen.ts",
+        find: "const missing = starts.filter((start) => !there.has(start.run));",
+        replace: "const missing = starts.filter((start) => there.has(start.run) && start.seq < 0);",
+      },
+    ],
+    killedBy: { file: FAMILY_CHANGES, test: "a fork has the answers of children that ended" },
+  },
+  {
+    name: "a run is erased without its children",
+    edits: [
+      {
+        file: `${QUERIES}/erase-runs.sql`,
+        find: "FROM gone g JOIN :agent.runs c ON c.root = g.run_id WHERE",
+        replace: "FROM gone g JOIN :agent.runs c ON c.root = g.run_id AND c.parent IS NULL WHERE",
+      },
+    ],
+    killedBy: { file: FAMILY_CHANGES, test: "a run is erased with its children" },
+  },
+  {
     name: "a schedule fires though it was changed meanwhile",
     edits: [
       {
@@ -145,8 +264,8 @@ export const BUGS: readonly Bug[] = [
     edits: [
       {
         file: `${QUERIES}/append-full.sql`,
-        find: "'wave:' || b.wave || CASE WHEN b.reopened > 0 THEN ':' || b.reopened ELSE '' END",
-        replace: "'wave:' || b.wave",
+        find: "'wave:' || r.wave || CASE WHEN r.reopened > 0 THEN ':' || r.reopened ELSE '' END",
+        replace: "'wave:' || r.wave",
       },
     ],
     killedBy: { file: RETRY, test: "fails again: the run fails again" },
@@ -802,8 +921,8 @@ export const BUGS: readonly Bug[] = [
     edits: [
       {
         file: "shared/engine/plan-round.ts",
-        find: "if (calls.length === 0) return",
-        replace: "if (calls.length < 99) return",
+        find: "if (done.calls.length === 0) return",
+        replace: "if (done.calls.length < 99) return",
       },
     ],
     killedBy: { file: SIMULATION, test: "an edited workflow, " },
@@ -912,8 +1031,9 @@ export const BUGS: readonly Bug[] = [
     edits: [
       {
         file: "shared/engine/plan-round.ts",
-        find: "if (dropped.length === 0 ||",
-        replace: 'if (work.log.at(-1)?.type !== "StreamInvalidated" || dropped.length === 0 ||',
+        find: "if (left.tasks.length + left.children.length === 0 ||",
+        replace:
+          'if (work.log.at(-1)?.type !== "StreamInvalidated" || left.tasks.length + left.children.length === 0 ||',
       },
     ],
     killedBy: { file: KEEP_RUN, test: "but where it comes later, then" },

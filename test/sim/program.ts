@@ -1,6 +1,6 @@
 // What a program of the simulation is: an agent with its workflow, as its generations have it, the input of its run, and the people around it.
 import type { Json } from "../../shared/core/json.ts";
-import type { WorkflowCtx } from "../../shared/core/workflow/context.ts";
+import type { WorkflowCtx, WorkflowFn } from "../../shared/core/workflow/context.ts";
 import type {
   AgentDefinition,
   ProcessDefinition,
@@ -85,6 +85,8 @@ interface Options extends Partial<Program> {
   readonly role?: Partial<RoleDefinition>;
   readonly gate?: Gate;
   readonly flow?: Partial<Pick<AgentDefinition, "models" | "limits">>;
+  /** Beside `main`. */
+  processes?(env: Env): Readonly<Record<string, (ctx: WorkflowCtx<Json>) => Promise<Json>>>;
 }
 
 export function program(
@@ -100,7 +102,7 @@ export const conversation = (name: string, more: Options): Program =>
   made(name, more, () => ({ kind: "session", role: "worker" }));
 
 function made(name: string, more: Options, main: (env: Env) => ProcessDefinition): Program {
-  const { prompt = () => "You work.", role: changed, gate = () => false, flow, ...rest } = more;
+  const { prompt = () => "You work.", role: changed, gate = () => false, flow, processes = () => ({}), ...rest } = more;
   return {
     name,
     editions: 1,
@@ -108,7 +110,14 @@ function made(name: string, more: Options, main: (env: Env) => ProcessDefinition
     ...rest,
     agent: (env) => {
       const worker = role("worker", { tools: tools(env, gate), system: prompt(env), ...changed });
-      return { ...agent("sim", [worker], main(env)), ...flow, codeHash: `${name}-${env.edition}` };
+      const others: Record<string, ProcessDefinition> = {};
+      for (const [process, run] of Object.entries<WorkflowFn<Json>>(processes(env)))
+        others[process] = workflow<Json>(run);
+      return {
+        ...agent("sim", [worker], main(env), others),
+        ...flow,
+        codeHash: `${name}-${env.edition}`,
+      };
     },
   };
 }

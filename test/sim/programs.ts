@@ -1,5 +1,6 @@
 // What is run in the simulation.
 import { TaskFailed } from "../../shared/core/workflow/context.ts";
+import { FAMILY_PROGRAMS } from "./family-programs.ts";
 import { GATE_PROGRAMS } from "./gate-programs.ts";
 import { PEOPLE_PROGRAMS } from "./people-programs.ts";
 import { ask, type Program, program, wave } from "./program.ts";
@@ -187,6 +188,7 @@ export const PROGRAMS: readonly Program[] = [
   unstable,
   rewritten,
   afterFailure,
+  ...FAMILY_PROGRAMS,
   ...PEOPLE_PROGRAMS,
   ...GATE_PROGRAMS,
 ];

@@ -7,14 +7,14 @@ import type { Script } from "./provider.ts";
 import { createRandom, type Random } from "./random.ts";
 
 type Node =
-  | { readonly kind: "ask"; readonly script: Script }
+  | { readonly kind: "ask" | "run"; readonly script: Script }
   | { readonly kind: "wave"; readonly name: string; readonly scripts: readonly Script[]; readonly collect: boolean }
   | { readonly kind: "step"; readonly name: string; readonly failures: number }
   | { readonly kind: "sleep"; readonly ms: number }
   | { readonly kind: "now" }
   | { readonly kind: "seq" | "all" | "race"; readonly nodes: readonly Node[] };
 
-const LEAVES = ["ask", "ask", "ask", "wave", "wave", "step", "sleep", "now"] as const;
+const LEAVES = ["ask", "ask", "ask", "wave", "wave", "step", "sleep", "now", "run"] as const;
 const BRANCHES = ["seq", "seq", "all", "all", "race"] as const;
 /** Few, so that equal questions meet: they are matched by their order alone. */
 const IDS = ["a", "b", "c", "d"];
@@ -32,6 +32,7 @@ function grow(random: Random, depth: number): Node {
   const kind = random.pick(LEAVES);
   switch (kind) {
     case "ask":
+    case "run":
       return { kind, script: script(random) };
     case "wave": {
       const scripts = Array.from({ length: random.int(4) }, () => script(random));
@@ -59,6 +60,8 @@ async function run(ctx: WorkflowCtx<Json>, env: Env, node: Node): Promise<Json> 
   switch (node.kind) {
     case "ask":
       return await ctx.ask<string>("worker", task(node.script)).catch(failed);
+    case "run":
+      return await ctx.run("leaf", task(node.script)).catch(failed);
     case "wave": {
       const tasks = node.scripts.map((s) => ctx.task("worker", task(s)));
       const settled = ctx.wave<string>(node.name, tasks, { onTaskFailure: node.collect ? "collect" : "fail" });
@@ -95,5 +98,8 @@ export function randomProgram(seed: number): Program {
   const trees = [first];
   for (let i = 1; i < editions; i++) trees.push(edited(random, trees[i - 1] as Node));
   // After a branch is gone and back again its questions may be asked, and paid, once more.
-  return program(`grown from ${seed}`, (ctx, env) => run(ctx, env, trees[env.edition] as Node), { editions });
+  return program(`grown from ${seed}`, (ctx, env) => run(ctx, env, trees[env.edition] as Node), {
+    editions,
+    processes: () => ({ leaf: async (ctx) => await ctx.ask<string>("worker", ctx.input) }),
+  });
 }

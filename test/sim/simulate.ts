@@ -92,7 +92,7 @@ function watch(world: World): string[] {
 }
 
 function judge(world: World, expected: readonly Ending[]): string[] {
-  const endings = world.runs.map(endingOf);
+  const endings = world.roots.map(endingOf);
   const cancelled = endings.filter((e) => e.status === "cancelled").length;
   const strange = endings.filter((e) => !expected.some((one) => JSON.stringify(one) === JSON.stringify(e)));
   const wrong = strange.filter((e) => e.status !== "cancelled" || !world.cancelled);
@@ -124,7 +124,7 @@ async function calmly(program: Program, edition: number): Promise<Ending> {
   for (let i = 0; i < edition; i++) world.deploy();
   for (const worker of world.workers) worker.edition = edition;
   const wrong = await live(world);
-  const [run] = world.runs;
+  const [run] = world.roots;
   if (wrong.length > 0 || run === undefined) throw new Error(`${program.name} fails by itself: ${wrong.join("\n")}`);
   return endingOf(run);
 }

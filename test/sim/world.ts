@@ -65,6 +65,10 @@ export class World {
   get runs(): Run[] {
     return [...this.db.runs.values()];
   }
+  /** Those that clients started. */
+  get roots(): Run[] {
+    return this.runs.filter((run) => run.record.parent === null);
+  }
   /** The runs and all of their streams. */
   get over(): boolean {
     if (this.#started.size < this.faults.runs) return false;
@@ -172,7 +176,7 @@ export class World {
   cancel(): void {
     this.cancelled = true;
     this.events.push("cancel");
-    const { runId } = this.random.pick(this.runs).record;
+    const { runId } = this.random.pick(this.roots).record;
     const tell = async (): Promise<void> => {
       const worker = this.random.pick(this.workers);
       const run = { agent: SCRIPTED_AGENT, runId, reason: "a user asked" };

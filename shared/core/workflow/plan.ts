@@ -153,7 +153,7 @@ function claimChildren(
   keeping: ReadonlyMap<string, string>,
 ) {
   const wanted = decisions.flatMap((d) =>
-    d.type === "event" && d.event.type === "ChildStarted" ? [{ decision: d as Decision, event: d.event }] : [],
+    d.type === "event" && d.event.type === "ChildStarted" ? [{ decision: d, event: d.event }] : [],
   );
   const spare = new Map(cutChildren.filter(({ run }) => free.has(run) && !taken.has(run)).map((c) => [c.run, c])); // one may have been cut twice
   const starts = new Map<Decision, ChildStarted>();

@@ -20,7 +20,8 @@ type Kind =
   | "sleep"
   | "until"
   | "signal"
-  | "patient";
+  | "patient"
+  | "child";
 export type Tree = { readonly id: number } & (
   | {
       readonly k: "op";
@@ -148,6 +149,8 @@ function operation(tree: Tree & { k: "op" }, ctx: WorkflowCtx<Json>, acc: string
       return ctx.waitFor(`s${tree.id % 3}`);
     case "patient":
       return ctx.waitFor(`s${tree.id % 3}`, { timeoutMs: ms });
+    case "child":
+      return ctx.run(name, input);
   }
 }
 
@@ -165,6 +168,7 @@ const kinds: readonly Kind[] = [
   "until",
   "signal",
   "patient",
+  "child",
 ];
 const { tree } = fc.letrec<{ tree: Tree; leaf: Tree }>((tie) => {
   const id = fc.nat(1_000_000);

@@ -130,6 +130,8 @@ function ends(op: Op, nth: number, how: number): RunFact[] {
         how % 8 === 0 ? { type: "StepFailed", ...at, error } : { type: "StepCompleted", ...at, value: `v${nth}` },
       ];
     }
+    case "ChildStarted":
+      return [{ type: "ChildEnded", ...at, outcome: answer(`c${nth}`) }];
     case "SignalAwaited":
       if (op.dueAt !== undefined && how % 3 === 0) return [{ type: "TimerFired", ...at }];
       return [{ type: "SignalReceived", signal: op.signal, value: `v${nth}`, inboxSeq: 1 }];
@@ -184,7 +186,7 @@ export function normal(log: RunLog): { ops: string[]; facts: string[]; end: stri
   const place = new Map([0, ...ops.map((op) => op.seq)].map((seq, i) => [seq, i]));
   return {
     ops: ops.map((op) =>
-      text({ ...op, after: place.get(op.after), wave: 0, tasks: "tasks" in op ? op.tasks.length : 0 }),
+      text({ ...op, after: place.get(op.after), wave: 0, tasks: "tasks" in op ? op.tasks.length : 0, run: "" }),
     ),
     facts: facts.map((fact) => text({ ...fact, op: "op" in fact ? place.get(fact.op) : 0 })),
     end: end.map(text),

@@ -1,0 +1,270 @@
+// What becomes of child runs when something else does: edits, retries, forks, erasure.
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { createScriptedModel, type ScriptedModel } from "../../shared/adapters/model/script.ts";
+import type { WorkflowFn } from "../../shared/core/workflow/context.ts";
+import { cancelRun } from "../../shared/engine/cancel-run.ts";
+import { eraseRun, pruneRuns } from "../../shared/engine/erase-runs.ts";
+import { forkRun } from "../../shared/engine/fork-run.ts";
+import { readRun } from "../../shared/engine/read-run.ts";
+import { retryRun } from "../../shared/engine/retry-run.ts";
+import { decideCut, sendSignal } from "../../shared/engine/speak-to-task.ts";
+import type { RoleDefinition } from "../../shared/ports/agents.ts";
+import type { RunRow } from "../../shared/ports/store.ts";
+import { role, tool, workflow } from "../support/agents.ts";
+import { checkLog, dumpDatabase } from "../support/log-checker.ts";
+import type { Stack } from "../support/stack.ts";
+import { AGENT, type EngineTest, engineTest, firstText, until } from "./support.ts";
+
+let t: EngineTest;
+beforeAll(async () => {
+  t = await engineTest();
+});
+afterEach(async () => await t.reset());
+afterAll(async () => await t.close());
+
+type Processes = Readonly<Record<string, WorkflowFn<never>>>;
+const family = ({ main, ...rest }: Processes & { main: WorkflowFn<never> }, generation = 1) => {
+  const model = createScriptedModel((r) => `re ${firstText(r)}`);
+  const processes = Object.fromEntries(Object.entries(rest).map(([name, run]) => [name, workflow(run)]));
+  return { model, stack: t.stack([role("r")], workflow(main), { model, processes, generation }) };
+};
+const started = async (stack: Stack) => {
+  const runId = await stack.start(AGENT, "x");
+  return { runId, row: await stack.drive({ agent: AGENT, runId }) };
+};
+const children = (runId: string) =>
+  t.sql<{ run_id: string; status: string; parent: string; root: string }>(
+    `SELECT run_id, status, parent, root FROM agent_${AGENT}.runs WHERE parent = $1 ORDER BY created_at, run_id`,
+    [runId],
+  );
+
+const pay = () => {
+  const paid: string[] = [];
+  const tools = [tool("pay", (args) => void paid.push(String((args as { to: string }).to)), { effects: "external" })];
+  return { paid, payer: role("payer", { tools }) };
+};
+/** A family whose code is edited while its runs go on. */
+function edited(model: ScriptedModel, roles: readonly RoleDefinition[]) {
+  let [generation, runId] = [0, ""];
+  let stack: Stack | undefined;
+  return {
+    get runId() {
+      return runId;
+    },
+    get stack() {
+      if (stack === undefined) throw new Error("nothing has begun");
+      return stack;
+    },
+    edit: async ({ main, ...rest }: Processes & { main: WorkflowFn<never> }): Promise<RunRow | null> => {
+      stack?.stop();
+      const processes = Object.fromEntries(Object.entries(rest).map(([name, run]) => [name, workflow(run)]));
+      stack = t.stack(roles, workflow(main), { model, processes, generation: ++generation });
+      if (runId === "") runId = await stack.start(AGENT, "x");
+      else await stack.deps.queue.send([{ queue: "ticks", hint: { agent: AGENT, runId, taskId: null } }]);
+      return await stack.drive({ agent: AGENT, runId });
+    },
+  };
+}
+
+describe("an edit", () => {
+  const sub: WorkflowFn<never> = async (ctx) => await ctx.ask("r", ctx.input);
+
+  test("keeps children that are still asked for, ended or not, and pays for none twice", async () => {
+    const model = createScriptedModel((r) => `re ${firstText(r)}`);
+    const { edit } = edited(model, [role("r")]);
+    const wait: WorkflowFn<never> = async (ctx) => await ctx.waitFor("never");
+    await edit({ main: async (ctx) => [await ctx.run("sub", "a"), await ctx.run("wait", null)], sub, wait });
+    const row = await edit({
+      main: async (ctx) => [(await ctx.now()) > 0, await ctx.run("sub", "b"), await ctx.run("sub", "a")],
+      sub,
+      wait,
+    });
+    expect(row).toMatchObject({ status: "completed", output: [true, "re b", "re a"] });
+    expect(model.ledger.map(({ request }) => firstText(request))).toEqual(["a", "b"]);
+  });
+
+  test("takes a running child over, and the one that nobody asks for any more stops with its parent", async () => {
+    const model = createScriptedModel((r) => `re ${firstText(r)}`);
+    const { edit, stack, runId } = await (async () => {
+      const e = edited(model, [role("r")]);
+      const wait: WorkflowFn<never> = async (ctx) => [await ctx.ask("r", ctx.input), await ctx.waitFor("go")];
+      await e.edit({ main: async (ctx) => await Promise.all([ctx.run("wait", "a"), ctx.run("wait", "b")]), wait });
+      await e.edit({ main: async (ctx) => ["edited", await ctx.run("wait", "b")], wait });
+      return { edit: e.edit, stack: e.stack, runId: e.runId };
+    })();
+    expect(edit).toBeDefined();
+    const [a, b] = await children(runId);
+    expect(await sendSignal(stack.deps, { agent: AGENT, runId: b?.run_id ?? "", signal: "go", value: 1 })).toEqual({
+      type: "told",
+    });
+    expect(await stack.drive({ agent: AGENT, runId })).toMatchObject({ output: ["edited", ["re b", 1]] });
+    expect((await stack.drive({ agent: AGENT, runId: a?.run_id ?? "" }))?.status).toBe("cancelled");
+    expect(model.ledger).toHaveLength(2);
+  });
+
+  test("I6b: that drops a child which has done what can't be done twice asks, and --keep has it answer", async () => {
+    const { paid, payer } = pay();
+    const model = createScriptedModel((r) =>
+      r.messages.length === 1 ? { tools: [{ name: "pay", args: { to: firstText(r) } }] } : `paid ${firstText(r)}`,
+    );
+    const book: WorkflowFn<never> = async (ctx) => await ctx.ask("payer", ctx.input);
+    for (const decision of ["keep", "rerun"] as const) {
+      const e = edited(model, [payer]);
+      await e.edit({ main: async (ctx) => [await ctx.run("book", "Ann"), await ctx.waitFor("go")], book });
+      expect(paid).toEqual(["Ann"]);
+      const row = await e.edit({ main: async (ctx) => await ctx.run("book", "Bob"), book });
+      expect(row?.status).toBe("waitingCut");
+      const [child] = await children(e.runId);
+      const [cut] = (await readRun(e.stack.deps, { agent: AGENT, runId: e.runId }))?.cuts ?? [];
+      expect(cut).toMatchObject({
+        calls: [`run ${child?.run_id}: pay`],
+        price: { modelCalls: 2 },
+        instead: { stands: [{ task: child?.run_id, was: 'book "Ann"', now: 'book "Bob"' }], standing: 1 },
+      });
+      await decideCut(e.stack.deps, { agent: AGENT, runId: e.runId, decision, by: "ann" });
+      const output = decision === "keep" ? "paid Ann" : "paid Bob";
+      expect(await e.stack.drive({ agent: AGENT, runId: e.runId })).toMatchObject({ status: "completed", output });
+      expect(paid.splice(0)).toEqual(decision === "keep" ? ["Ann"] : ["Ann", "Bob"]);
+      await t.reset();
+    }
+  });
+});
+
+describe("a retry", () => {
+  test("of a parent has the child go on by which it failed, with what the child has on record; a child isn't retried itself", async () => {
+    let away = true;
+    const model = createScriptedModel((r) =>
+      firstText(r) === "second" && away ? { refusal: true } : `re ${firstText(r)}`,
+    );
+    const processes = {
+      sub: workflow<never>(async (ctx) => [await ctx.ask("r", "first"), await ctx.run("deep", null)]),
+      deep: workflow<never>(async (ctx) => await ctx.ask("r", "second")),
+    };
+    const main = workflow<never>(async (ctx) => ["main", await ctx.run("sub", null)]);
+    const stack = t.stack([role("r")], main, { model, processes });
+    const { runId, row } = await started(stack);
+    expect(row).toMatchObject({ status: "failed", error: { code: "model.refused" } });
+    const [child] = await children(runId);
+    const alone = await retryRun(stack.deps, { agent: AGENT, runId: child?.run_id ?? "", by: "ann" });
+    expect(alone).toMatchObject({ error: { code: "run.is_a_child", message: expect.stringContaining(runId) } });
+    expect(await retryRun(stack.deps, { agent: AGENT, runId, by: "ann" })).toEqual({ type: "told" });
+    expect((await stack.drive({ agent: AGENT, runId }))?.status).toBe("failed"); // once a retry
+    away = false;
+    await until(async () => (await retryRun(stack.deps, { agent: AGENT, runId, by: "ann" })).type === "told");
+    expect(await stack.drive({ agent: AGENT, runId })).toMatchObject({
+      status: "completed",
+      output: ["main", ["re first", "re second"]],
+    });
+    expect(model.ledger.map(({ request }) => firstText(request))).toEqual(["first", "second", "second", "second"]);
+    expect(checkLog(await dumpDatabase(t.database.pool, AGENT))).toEqual([]);
+  });
+
+  test("has children go on that were stopped with it, and those that ended meanwhile are heard of", async () => {
+    let broken = true;
+    const { stack } = family({
+      main: async (ctx) =>
+        await Promise.all([
+          ctx.run("slow", null),
+          ctx.run("quick", null),
+          ctx.step(
+            "work",
+            async () => {
+              if (broken) throw new Error("out of order");
+              return null;
+            },
+            { attempts: 1 },
+          ),
+        ]),
+      slow: async (ctx) => await ctx.waitFor("go"),
+      quick: async (ctx) => await ctx.ask("r", "quick"),
+    });
+    const { runId, row } = await started(stack);
+    expect(row?.status).toBe("failed");
+    broken = false;
+    await until(async () => {
+      await stack.drive({ agent: AGENT, runId: (await children(runId))[0]?.run_id ?? "" });
+      return (await retryRun(stack.deps, { agent: AGENT, runId, by: "ann" })).type === "told";
+    });
+    await stack.drive({ agent: AGENT, runId });
+    const slow =
+      (await t.sql<{ run_id: string }>(`SELECT run_id FROM agent_${AGENT}.runs WHERE process = 'slow'`))[0]?.run_id ??
+      "";
+    expect(await sendSignal(stack.deps, { agent: AGENT, runId: slow, signal: "go", value: "gone" })).toEqual({
+      type: "told",
+    });
+    expect(await stack.drive({ agent: AGENT, runId })).toMatchObject({
+      status: "completed",
+      output: ["gone", "re quick", null],
+    });
+    expect(checkLog(await dumpDatabase(t.database.pool, AGENT))).toEqual([]);
+  });
+});
+
+describe("a copy, and an end", () => {
+  const processes = {
+    main: async (ctx: never) => {
+      const c = ctx as { run(p: string, i: string): Promise<string>; waitFor(s: string): Promise<string> };
+      return [await c.run("sub", "a"), await c.run("sub", "b"), await c.waitFor("go")];
+    },
+    sub: async (ctx: never) =>
+      await (ctx as { ask(r: string, i: string): Promise<string>; input: string }).ask(
+        "r",
+        (ctx as { input: string }).input,
+      ),
+  };
+
+  test("a fork has the answers of children that ended; one that it begins from is started anew, as its own", async () => {
+    const { stack, model } = family(processes as never);
+    const { runId } = await started(stack);
+    expect(model.ledger).toHaveLength(2);
+    const made = await forkRun(stack.deps, { agent: AGENT, runId, from: "run:sub", rerun: false, by: "ann" });
+    if (made.type !== "started") throw new Error(JSON.stringify(made));
+    expect((await stack.drive({ agent: AGENT, runId: made.runId }))?.status).toBe("waitingSignal");
+    expect(model.ledger.map(({ request }) => firstText(request))).toEqual(["a", "b", "b"]);
+    expect(await children(made.runId)).toEqual([expect.objectContaining({ parent: made.runId, root: made.runId })]);
+    await sendSignal(stack.deps, { agent: AGENT, runId: made.runId, signal: "go", value: 1 });
+    expect(await stack.drive({ agent: AGENT, runId: made.runId })).toMatchObject({ output: ["re a", "re b", 1] });
+    expect(checkLog(await dumpDatabase(t.database.pool, AGENT))).toEqual([]);
+  });
+
+  test("I6b: a fork that would have a child make an effect again says so first", async () => {
+    const { payer } = pay();
+    const model = createScriptedModel((r) =>
+      r.messages.length === 1 ? { tools: [{ name: "pay", args: { to: "Ann" } }] } : "paid",
+    );
+    const stack = t.stack(
+      [payer],
+      workflow<never>(async (ctx) => await ctx.run("sub", null)),
+      {
+        model,
+        processes: { sub: workflow<never>(async (ctx) => await ctx.ask("payer", 1)) },
+      },
+    );
+    const { runId } = await started(stack);
+    const [child] = await children(runId);
+    const again = await forkRun(stack.deps, { agent: AGENT, runId, from: "run:sub", rerun: false, by: "ann" });
+    expect(again).toMatchObject({
+      error: { code: "fork.repeats", message: expect.stringContaining(`run ${child?.run_id}: pay`) },
+    });
+    expect(await forkRun(stack.deps, { agent: AGENT, runId, rerun: false, by: "ann" })).toMatchObject({
+      type: "started",
+    });
+  });
+
+  test("a run is erased with its children, when all of them have ended, and a child never by itself", async () => {
+    const { stack } = family(processes as never);
+    const { runId } = await started(stack);
+    const [child] = await children(runId);
+    const ids = [runId, ...(await children(runId)).map((c) => c.run_id)];
+    const erase = (id: string) => eraseRun(stack.deps, { agent: AGENT, runId: id });
+    expect(await erase(child?.run_id ?? "")).toMatchObject({ error: { code: "run.is_a_child" } });
+    expect(await erase(runId)).toMatchObject({ error: { code: "run.not_ended" } });
+    await cancelRun(stack.deps, { agent: AGENT, runId, reason: "enough" });
+    await stack.drive({ agent: AGENT, runId });
+    expect(await pruneRuns(stack.deps, { agent: AGENT, olderThanMs: -1_000, dryRun: true })).toMatchObject({ runs: 1 });
+    expect(await erase(runId)).toEqual({ type: "told" });
+    for (const table of ["runs", "streams", "events", "inbox", "run_terms"])
+      expect(await t.sql(`SELECT FROM agent_${AGENT}.${table} WHERE run_id = ANY ($1)`, [ids])).toEqual([]);
+    expect(await t.sql("SELECT FROM toren_control.run_index WHERE run_id = ANY ($1)", [ids])).toEqual([]);
+  });
+});
