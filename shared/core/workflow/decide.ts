@@ -5,7 +5,7 @@ import { canonical } from "../json.ts";
 import { childRunId } from "./child.ts";
 import type { Ending } from "./ending.ts";
 import type { RunHistory } from "./fold.ts";
-import type { Request, TaskRequest } from "./request.ts";
+import type { Request, TaskRequest, WaveRequest } from "./request.ts";
 
 /** The world as the tick sees it. */
 export interface Tick {
@@ -127,20 +127,9 @@ export function createDecider(runId: string, history: RunHistory, tick: Tick): D
     decide: (request, digest, after) => {
       const seq = history.head + decisions.length + 1;
       if (request.type === "wave") {
-        const due = request.timeoutMs === undefined ? undefined : Math.ceil(tick.now + request.timeoutMs);
-        const { name, onTaskFailure, maxParallel, tasks } = request;
-        decisions.push({
-          type: "wave",
-          seq,
-          after,
-          digest,
-          name,
-          onTaskFailure,
-          maxParallel,
-          tasks,
-          ...(due === undefined ? {} : { dueAt: due }),
-        });
-        return { seq, taskIds: [], runId: "", value: undefined, dueAt: due ?? null, idempotencyKey: "" };
+        const wave = waveOf(request, { seq, after, digest }, tick.now);
+        decisions.push(wave);
+        return { seq, taskIds: [], runId: "", value: undefined, dueAt: wave.dueAt ?? null, idempotencyKey: "" };
       }
       const event = eventOf(request, digest, after, seq);
       decisions.push({ type: "event", seq, event });
@@ -154,6 +143,15 @@ export function createDecider(runId: string, history: RunHistory, tick: Tick): D
       return [...moved, { type: "event", seq: history.head + kept.length + 1, event: ending }];
     },
   };
+}
+
+function waveOf(
+  { name, onTaskFailure, maxParallel, tasks, timeoutMs }: WaveRequest,
+  at: Pick<WaveDecision, "seq" | "after" | "digest">,
+  now: number,
+): WaveDecision {
+  const due = timeoutMs === undefined ? {} : { dueAt: Math.ceil(now + timeoutMs) };
+  return { type: "wave", ...at, name, onTaskFailure, maxParallel, tasks, ...due };
 }
 
 export function knownOf(seq: number, event: RunEvent): Known {
