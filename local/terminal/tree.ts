@@ -45,10 +45,11 @@ export function headline(run: RunJson, style: Style, now: number): string {
 
 /** Where it comes from, how often it was taken up again, and what it is labelled with. */
 export function originLines(
-  { forkedFrom, retries, attributes }: Pick<RunJson, "forkedFrom" | "retries" | "attributes">,
+  { forkedFrom, retries, attributes, parent }: Pick<RunJson, "forkedFrom" | "retries" | "attributes" | "parent">,
   style: Style,
 ): string[] {
   const said = [
+    ...(parent === null ? [] : [`a child of ${parent}`]),
     ...(forkedFrom === null ? [] : [`forked from ${forkedFrom}`]),
     ...(retries === 0 ? [] : [`retried ${retries === 1 ? "once" : `${grouped(retries)} times`}`]),
   ];
@@ -85,10 +86,9 @@ export function treeLines(run: RunJson, options: TreeOptions): string[] {
   return [options.style.dim(`  … ${counted(hidden, "line")} above`), ...brief.slice(hidden)];
 }
 
-/** The runs that its workflow started, and what everything below the run came to; of a child who started it. None: no lines. */
+/** The runs that its workflow started, and what everything below the run came to. None: no lines. */
 export function familyLines(run: RunJson, { style, columns }: TreeOptions): string[] {
-  const above = run.parent === null ? [] : [`  started by the workflow of run ${run.parent}`, ""];
-  if (run.below === null) return above;
+  if (run.below === null) return [];
   const width = Math.max(...run.children.map((child) => child.process.length));
   const lines = run.children.map((child) => {
     const start = `  ${mark(markOfRun(child.status), style)} ${child.process.padEnd(width)}  ${style.dim(child.runId)}  ${child.status}`;
@@ -98,14 +98,8 @@ export function familyLines(run: RunJson, { style, columns }: TreeOptions): stri
   const more = run.childCount - run.children.length;
   const { runs, modelCalls, tokens: total, costUsd, simulated } = run.below;
   const sum = `${counted(runs, "run")} below: ${counted(modelCalls, "model call")} · ${grouped(total)} tokens · ${cost(costUsd, simulated)}`;
-  return [
-    ...above,
-    "  children",
-    ...lines,
-    ...(more > 0 ? [style.dim(`  … and ${grouped(more)} more`)] : []),
-    style.dim(`  ${sum}`),
-    "",
-  ];
+  const rest = more > 0 ? [style.dim(`  … and ${grouped(more)} more`)] : [];
+  return ["  children", ...lines, ...rest, style.dim(`  ${sum}`), ""];
 }
 
 type Wave = RunJson["waves"][number];

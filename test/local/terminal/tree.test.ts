@@ -3,7 +3,7 @@ import { describe, expect, test } from "@jest/globals";
 import { createProgress } from "../../../local/terminal/progress.ts";
 import { styleOf } from "../../../local/terminal/style.ts";
 import { cut, type Output, oneLine, printable } from "../../../local/terminal/terminal.ts";
-import { accountLines, headline, treeLines, visible } from "../../../local/terminal/tree.ts";
+import { accountLines, familyLines, headline, treeLines, visible } from "../../../local/terminal/tree.ts";
 import { ago, cost, duration, tokens, usd } from "../../../local/terminal/units.ts";
 import type { RunJson, TaskJson } from "../../../shared/http/run-json.ts";
 
@@ -224,4 +224,27 @@ describe("text of others on a terminal", () => {
     expect(cut("😀😀😀", 2)).toBe("😀…");
     expect(cut("😀😀", 2)).toBe("😀😀");
   });
+});
+
+test("a run's children stand in a list of their own, with what all below came to", () => {
+  const spent = { modelCalls: 3, tokens: 1_200, costUsd: 0.5, simulated: false };
+  const at = { createdAt: "2026-01-01T00:00:00.000Z", endedAt: null };
+  const lines = (more: Partial<RunJson>): string[] =>
+    familyLines(run([], more), { style: styleOf(output(null).to), names: new Map(), columns: 200, rows: 99 }).map(
+      stripVTControlCharacters,
+    );
+  expect(lines({})).toEqual([]);
+  const children: RunJson["children"] = [
+    { runId: "child-1", process: "chapter", status: "running", ...at, ...spent },
+    { runId: "child-2", process: "x", status: "waitingApproval", ...at, ...spent, modelCalls: 0 },
+  ];
+  const shown = lines({ children, childCount: 12, below: { runs: 13, ...spent } });
+  expect(shown.map((line) => line.trim())).toEqual([
+    "children",
+    expect.stringMatching(/chapter {2}child-1 {2}running {2}\$0\.50/),
+    expect.stringMatching(/x {8}child-2 {2}waitingApproval$/),
+    "… and 10 more",
+    "13 runs below: 3 model calls · 1,200 tokens · $0.50",
+    "",
+  ]);
 });
