@@ -4,6 +4,7 @@ import type { Store } from "../../shared/ports/store.ts";
 import { appendSuite } from "./store/appends.ts";
 import { type Bench, createBench } from "./store/bench.ts";
 import { budgetSuite } from "./store/budgets.ts";
+import { childSuite } from "./store/children.ts";
 import { factSuite } from "./store/facts.ts";
 import { leaseSuite } from "./store/leases.ts";
 import { parkSuite } from "./store/parks.ts";
@@ -44,6 +45,7 @@ export function storeConformance(what: string, open: () => Promise<StoreSubject>
     factSuite(get);
     parkSuite(get);
     waveSuite(get);
+    childSuite(get);
     runSuite(get);
     peopleSuite(get);
     watchSuite(get);

@@ -244,7 +244,7 @@ test("a run's children stand in a list of their own, with what all below came to
     expect.stringMatching(/chapter {2}child-1 {2}running {2}\$0\.50/),
     expect.stringMatching(/x {8}child-2 {2}waitingApproval$/),
     "… and 10 more",
-    "13 runs below: 3 model calls · 1,200 tokens · $0.50",
+    "13 runs below: 3 model calls · 1,200 tokens · $0.5000",
     "",
   ]);
 });
