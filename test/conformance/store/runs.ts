@@ -24,6 +24,7 @@ export function runSuite(get: () => Bench): void {
         budget: null,
         attributes: {},
         forkedFrom: null,
+        parent: null,
       });
       const [created] = await b.store.streams.read(b.stream(runId), 0);
       expect(created).toMatchObject({ seq: 1, type: "RunCreated", payload: { process: "other", input: { a: [1] } } });
