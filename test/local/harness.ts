@@ -36,6 +36,8 @@ export interface Bench {
   /** The same with `--json`: its stdout parsed, which must be one document. */
   json(args: readonly string[], env?: NodeJS.ProcessEnv): Promise<{ readonly status: number; readonly value: never }>;
   serve(model: Model, more?: Partial<ServerOptions>): Promise<RunningServer>;
+  /** Past the API, to the database itself. */
+  sql(text: string): Promise<void>;
   write(path: string, text: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -97,6 +99,7 @@ export async function createBench(): Promise<Bench> {
     databaseUrl: database.url,
     toren,
     write,
+    sql: async (text) => void (await database.database.pool.query(text)),
     json: async (args, env = {}) => {
       const { status, out } = await toren([...args, "--json"], { env });
       if (!/^[^\n]+\n$/.test(out)) throw new Error(`not one line of JSON: ${JSON.stringify(out)}`);
