@@ -20,6 +20,8 @@ export const fork = z.strictObject({
   }),
 });
 
+export const forkedOut = z.object({ runId: z.string(), agent: z.string(), forkedFrom: z.string() });
+
 export async function forkRun(c: HttpContext, deps: HttpDeps): Promise<Response> {
   const body = await readJson(c.req.raw, REQUEST_BODY_BYTES, fork, {});
   const key = idempotencyKeyOf(c);

@@ -28,6 +28,7 @@ export const deadLetter = z.object({
   receiveCount: z.int().nonnegative(),
   recordedAt: z.iso.datetime(),
 });
+export const deadLettersPage = z.object({ deadLetters: z.array(deadLetter), next: z.string().nullable() });
 export type DeadLetterJson = Omit<z.infer<typeof deadLetter>, "body"> & { readonly body: KeptLetter["body"] };
 
 const letterJson = ({ messageId, recordedAt, ...letter }: KeptLetter): DeadLetterJson => ({

@@ -27,19 +27,22 @@ export const pruning = z.strictObject({
   dryRun: z.boolean().default(false).meta({ description: "Only counts them, up to a bound." }),
 });
 
+const count = z.int().nonnegative();
+export const pruned = z.object({ runs: count, events: count, more: z.boolean().meta({ description: "Ask again." }) });
+
 /** A batch of an agent's old runs; `more`: ask again. */
 export async function prune(c: HttpContext, deps: HttpDeps): Promise<Response> {
   const { agent, olderThan, dryRun } = await readJson(c.req.raw, REQUEST_BODY_BYTES, pruning);
   const known = await deps.overview.agents();
   if (!known.includes(agent)) throw new TorenError("agent.unknown", `There is no agent "${agent}" here.`);
-  const pruned = await deps.useCases.pruneRuns({ agent, olderThanMs: durationMs(olderThan) ?? Number.NaN, dryRun });
-  if (pruned.runs > 0 && !dryRun)
+  const forgotten = await deps.useCases.pruneRuns({ agent, olderThanMs: durationMs(olderThan) ?? Number.NaN, dryRun });
+  if (forgotten.runs > 0 && !dryRun)
     await deps.audit.note({
       ...actorOf(c),
       agent,
       runId: null,
       action: "runs.pruned",
-      subject: `${pruned.runs} older than ${olderThan}`,
+      subject: `${forgotten.runs} older than ${olderThan}`,
     });
-  return c.json(pruned);
+  return c.json(forgotten);
 }

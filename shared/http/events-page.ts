@@ -1,4 +1,5 @@
 // A page of a run's events, over all its streams or one; and the wait for the next one. Read-only: a reader never holds a lease or a connection.
+import * as z from "zod";
 import type { RawEvent } from "../core/events.ts";
 import type { Json } from "../core/json.ts";
 import { jsonBytes } from "../core/json.ts";
@@ -9,6 +10,7 @@ import {
   EVENTS_PAGE_STREAMS,
   EVENTS_POLL_MS,
 } from "../core/limits.ts";
+import { json } from "../core/messages.ts";
 import type { Store, StreamRow } from "../ports/store.ts";
 import { decodeCursor, decodeSeq, encodeCursor } from "./cursor.ts";
 
@@ -20,7 +22,7 @@ export interface PageEvent {
   readonly recordedAt: string;
   readonly payload: Json;
   /** Names of the payload's fields that were left out for their size. */
-  readonly omitted?: readonly string[];
+  readonly omitted?: readonly string[] | undefined;
 }
 
 export interface Page {
@@ -32,6 +34,21 @@ export interface Page {
   /** Every stream of the page has ended and was read whole: nothing follows. */
   readonly ended: boolean;
 }
+
+export const pageEvent: z.ZodType<PageEvent> = z.object({
+  stream: z.string().meta({ description: "`run`, or `task:<taskId>`." }),
+  seq: z.int().positive(),
+  type: z.string(),
+  recordedAt: z.string().meta({ format: "date-time" }),
+  payload: json,
+  omitted: z.array(z.string()).optional().meta({ description: "Fields left out for their size; ask with `full`." }),
+});
+export const eventsPage: z.ZodType<Page> = z.object({
+  events: z.array(pageEvent),
+  next: z.string().meta({ description: "Pass it as `after`." }),
+  more: z.boolean().meta({ description: "More is there already: ask at once." }),
+  ended: z.boolean().meta({ description: "Nothing will follow." }),
+});
 
 export interface PageQuery {
   readonly agent: string;

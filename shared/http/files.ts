@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { TorenError } from "../core/errors.ts";
 import { FILE_MAX_BYTES, FILES_PAGE, FILES_PAGE_MAX, FORM_OVERHEAD_BYTES } from "../core/limits.ts";
+import type { FileInfo } from "../ports/files.ts";
 import { check, readBytes, tooLarge } from "./body.ts";
 import type { HttpContext, HttpDeps } from "./deps.ts";
 import { BadRequest } from "./problems.ts";
@@ -22,6 +23,20 @@ export const fileName = z
   .refine((text) => !/^[a-zA-Z]:/.test(text) && text.split("/").every((part) => !["", ".", ".."].includes(part)), {
     message: "must be a relative name: no leading or doubled `/`, no `.` or `..` as a part",
   });
+
+const count = z.int().nonnegative();
+export const fileOut: z.ZodType<FileInfo> = z.object({
+  id: z.string(),
+  name: z.string(),
+  mediaType: z.string(),
+  bytes: count,
+  pages: count.nullable().meta({ description: "Of a PDF." }),
+});
+export const listedFile = z.intersection(fileOut, z.object({ createdAt: z.string().meta({ format: "date-time" }) }));
+export const filesPage = z.object({ files: z.array(listedFile), next: z.string().nullable() });
+export const uploadQuery = z.strictObject({
+  name: fileName.optional().meta({ description: "The file's name, where the body is the file itself." }),
+});
 
 export async function addFile(c: HttpContext, deps: HttpDeps): Promise<Response> {
   const upload = isForm(c.req.raw) ? await fromForm(c.req.raw) : await fromBody(c);

@@ -1,4 +1,5 @@
 // Errors as RFC 9457 problems. One table gives each code its status; what isn't listed can't be a client's and is answered with 500.
+import * as z from "zod";
 import { ERRORS, type ErrorCode, type ErrorInfo, messageOf, TorenError } from "../core/errors.ts";
 import { RETRY_AFTER_S } from "../core/limits.ts";
 
@@ -72,8 +73,18 @@ export interface Problem {
   readonly detail: string;
   readonly code: ErrorCode;
   readonly retryable: boolean;
-  readonly errors?: readonly Place[];
+  readonly errors?: readonly Place[] | undefined;
 }
+
+export const problemOut: z.ZodType<Problem> = z.object({
+  type: z.string().meta({ description: "Where the code is explained: docs/reference/errors.md#<code without dots>." }),
+  title: z.string(),
+  status: z.union([...new Set<ProblemStatus>([...Object.values(STATUS), 500])].map((status) => z.literal(status))),
+  detail: z.string().meta({ description: "What is wrong, and what to do." }),
+  code: z.enum(Object.keys(ERRORS) as ErrorCode[]),
+  retryable: z.boolean().meta({ description: "The same request can succeed later." }),
+  errors: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+});
 
 const TITLES: Readonly<Record<ProblemStatus, string>> = {
   400: "Bad request",

@@ -30,7 +30,7 @@ import type { HttpContext, HttpDeps, RunRef } from "./deps.ts";
 import { readPage } from "./events-page.ts";
 import { BadRequest } from "./problems.ts";
 import { readQuery } from "./query.ts";
-import { runJson, summaryJson, turnsJson } from "./run-json.ts";
+import { runJson, runSummary, summaryJson, turnsJson } from "./run-json.ts";
 import { instant } from "./words.ts";
 
 const name = z.string().min(1).max(200);
@@ -62,6 +62,10 @@ export const newRun = z.strictObject({
     .default({})
     .meta({ description: "What the run may use; where its agent has a limit of its own, the lower one holds." }),
 });
+
+export const startedOut = z.object({ runId: z.string(), agent: z.string() });
+export const toldOut = z.object({ runId: z.string() });
+export const runsPage = z.object({ runs: z.array(runSummary), next: z.string().nullable() });
 
 /** RFC draft idempotency-key: printable ASCII, so that it survives every proxy. */
 const idempotencyKey = z.string().regex(/^[\x21-\x7e]{1,200}$/, "1 to 200 printable ASCII characters without spaces");

@@ -1,16 +1,18 @@
 // What belongs to the installation and not to a run: health, this description, agents, files.
+import * as z from "zod";
 import { FILE_MAX_BYTES } from "../../core/limits.ts";
-import { deadLettersQuery } from "../dead-letters.ts";
-import { pruning } from "../erase.ts";
-import { filesQuery } from "../files.ts";
-import { anything, count, inPath, json, list, nullable, object, query, ref, responses, takes, text } from "./parts.ts";
+import { agentsList } from "../agents.ts";
+import { deadLettersPage, deadLettersQuery } from "../dead-letters.ts";
+import { pruned, pruning } from "../erase.ts";
+import { filesPage, filesQuery, uploadQuery } from "../files.ts";
+import { answer, anything, inPath, itsId, json, query, ref, responses, takes, text } from "./parts.ts";
 
 export const installationPaths = {
   "/healthz": {
     get: {
       summary: "Whether the server answers; needs no key.",
       security: [],
-      responses: { "200": json(object({ status: text }), "It does.") },
+      responses: { "200": json(answer(z.object({ status: z.literal("ok") })), "It does.") },
     },
   },
   "/openapi.json": {
@@ -23,7 +25,7 @@ export const installationPaths = {
   "/agents": {
     get: {
       summary: "The agents that are served here.",
-      responses: responses({ "200": json(object({ agents: list(ref("Agent")) }), "Agents.") }),
+      responses: responses({ "200": json(answer(agentsList), "Agents.") }),
     },
   },
   "/overview": {
@@ -45,10 +47,7 @@ export const installationPaths = {
       summary: "Forgets a batch of an agent's runs that ended long ago.",
       requestBody: takes(pruning),
       responses: responses({
-        "200": json(
-          object({ runs: count, events: count, more: { type: "boolean", description: "Ask again." } }),
-          "How many.",
-        ),
+        "200": json(answer(pruned), "How many."),
       }),
     },
   },
@@ -57,7 +56,7 @@ export const installationPaths = {
       summary: "Messages that nobody could work on, newest first. Their runs are unharmed.",
       parameters: query(deadLettersQuery),
       responses: responses({
-        "200": json(object({ deadLetters: list(ref("DeadLetter")), next: nullable(text) }), "A page."),
+        "200": json(answer(deadLettersPage), "A page."),
       }),
     },
   },
@@ -70,25 +69,29 @@ export const installationPaths = {
     delete: {
       summary: "Forgets it.",
       parameters: [inPath("id")],
-      responses: responses({ "200": json(object({ id: text }), "It is dropped.") }),
+      responses: responses({ "200": json(answer(itsId), "It is dropped.") }),
     },
   },
   "/dead-letters/{id}/send": {
     post: {
       summary: "Sends its hint to its queue again, and forgets it.",
       parameters: [inPath("id")],
-      responses: responses({ "202": json(object({ id: text }), "It is sent.") }),
+      responses: responses({ "202": json(answer(itsId), "It is sent.") }),
     },
   },
   "/files": {
     post: {
       summary: `Uploads one file of at most ${FILE_MAX_BYTES} bytes; the same file twice has one id.`,
-      parameters: [
-        { name: "name", in: "query", schema: text, description: "The file's name, where the body is the file itself." },
-      ],
+      parameters: query(uploadQuery),
       requestBody: {
         content: {
-          "multipart/form-data": { schema: object({ file: { ...text, format: "binary" }, name: text }, ["name"]) },
+          "multipart/form-data": {
+            schema: {
+              type: "object",
+              properties: { file: { ...text, format: "binary" }, name: text },
+              required: ["file"],
+            },
+          },
           "application/octet-stream": { schema: { ...text, format: "binary" } },
         },
       },
@@ -98,7 +101,7 @@ export const installationPaths = {
       summary: "Files, newest first.",
       parameters: query(filesQuery),
       responses: responses({
-        "200": json(object({ files: list(ref("ListedFile")), next: nullable(text) }), "A page."),
+        "200": json(answer(filesPage), "A page."),
       }),
     },
   },
@@ -106,7 +109,7 @@ export const installationPaths = {
     delete: {
       summary: "Removes a file, unless a run that hasn't ended has it.",
       parameters: [inPath("fileId")],
-      responses: responses({ "200": json(object({ id: text }), "It is removed.") }),
+      responses: responses({ "200": json(answer(itsId), "It is removed.") }),
     },
   },
 };

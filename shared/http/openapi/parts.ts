@@ -5,18 +5,10 @@ import { STATUS } from "../problems.ts";
 export type Schema = Readonly<Record<string, unknown>>;
 
 export const text: Schema = { type: "string" };
-export const time: Schema = { type: "string", format: "date-time" };
-export const count: Schema = { type: "integer", minimum: 0 };
 export const anything: Schema = {};
-export const nullable = (schema: Schema): Schema => ({ anyOf: [schema, { type: "null" }] });
-export const list = (items: Schema): Schema => ({ type: "array", items });
 export const ref = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
-/** All properties are always there, but for those named optional. */
-export const object = (properties: Readonly<Record<string, Schema>>, optional: readonly string[] = []): Schema => ({
-  type: "object",
-  properties,
-  required: Object.keys(properties).filter((key) => !optional.includes(key)),
-});
+/** What a route answers with that has done something to one thing. */
+export const itsId = z.object({ id: z.string() });
 const schemaOf = (schema: z.ZodType, io: "input" | "output"): Schema => {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: "any" });
   return rest;
@@ -82,8 +74,6 @@ export const idempotencyKey = (description: string): Schema => ({
   schema: text,
   description,
 });
-export const told: Schema = object({ runId: text });
-
 export const lastEventId: Schema = {
   name: "Last-Event-ID",
   in: "header",

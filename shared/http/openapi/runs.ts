@@ -1,29 +1,27 @@
 // Runs, and what people tell them.
 
-import { exportQuery, fork } from "../copies.ts";
+import { exportQuery, fork, forkedOut } from "../copies.ts";
 import { outlineQuery } from "../inspect.ts";
-import { cancellation, eventsQuery, listQuery, newRun, turnsQuery } from "../runs.ts";
+import { cancellation, eventsQuery, listQuery, newRun, runsPage, startedOut, toldOut, turnsQuery } from "../runs.ts";
 import { approval, message, resumption, retry, signal } from "../speak.ts";
 import {
+  answer,
   idempotencyKey,
   inPath,
   json,
   lastEventId,
-  list,
-  nullable,
-  object,
   query,
   ref,
   responses,
   runId,
   takes,
   text,
-  told,
   withStream,
 } from "./parts.ts";
 
-const started = object({ runId: text, agent: text });
-const forked = object({ runId: text, agent: text, forkedFrom: text });
+const started = answer(startedOut);
+const forked = answer(forkedOut);
+const told = answer(toldOut);
 
 export const runPaths = {
   "/runs": {
@@ -39,7 +37,7 @@ export const runPaths = {
     get: {
       summary: "Runs, newest first: those that fit all that is given.",
       parameters: query(listQuery, ["attributes"]),
-      responses: responses({ "200": json(object({ runs: list(ref("RunSummary")), next: nullable(text) }), "A page.") }),
+      responses: responses({ "200": json(answer(runsPage), "A page.") }),
     },
   },
   "/runs/{runId}": {

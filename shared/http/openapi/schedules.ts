@@ -1,6 +1,6 @@
 // Runs that start by a clock.
 import { newSchedule, scheduleChange, scheduleList, scheduleQuery, scheduleWithTimes } from "../schedules.ts";
-import { answer, inPath, json, object, query, ref, responses, takes, text } from "./parts.ts";
+import { answer, inPath, itsId, json, query, ref, responses, takes } from "./parts.ts";
 
 const scheduleId = inPath("scheduleId");
 
@@ -31,7 +31,7 @@ export const schedulePaths = {
     delete: {
       summary: "Removes a schedule. Its runs stay.",
       parameters: [scheduleId],
-      responses: responses({ "200": json(object({ id: text }), "It is removed.") }),
+      responses: responses({ "200": json(answer(itsId), "It is removed.") }),
     },
   },
   "/schedules/{scheduleId}/pause": {
