@@ -132,6 +132,20 @@ export default {
       "Routes are Request to Response over the engine and its ports, the same in the dev server and behind API Gateway.",
     ),
     layer(
+      "client-knows-the-api",
+      "shared/client",
+      ["shared/client/", "shared/core/", "shared/ports/", "shared/engine/", "shared/http/"],
+      "Whoever calls the API over HTTP: programs of users, the command line, the page. It knows answers by their types.",
+    ),
+    {
+      name: "client-takes-types-alone",
+      comment:
+        "It runs in browsers and in programs of users: fetch and its own few files, no code of the server and no library.",
+      severity: "error",
+      from: { path: "^shared/client/" },
+      to: { pathNot: "^shared/client/", dependencyTypesNot: ["type-only"] },
+    },
+    layer(
       "functions-are-the-edge",
       "functions",
       ["shared/", "functions/"],
@@ -152,7 +166,7 @@ export default {
     layer(
       "console-is-a-client",
       "console",
-      ["shared/http/", "shared/core/", "local/terminal/units\\.ts$", "console/"],
+      ["shared/client/", "shared/http/", "shared/core/", "local/terminal/units\\.ts$", "console/"],
       "The page knows the API's answers, by their types, and the core's words. Numbers look as they do in a terminal, so they are formatted by the same lines.",
     ),
     {

@@ -57,4 +57,4 @@ export function useQuery<T>(key: string, load: (signal: AbortSignal) => Promise<
 }
 
 export const errorOf = (e: unknown): ApiError =>
-  e instanceof ApiError ? e : new ApiError(0, "bug", e instanceof Error ? e.message : String(e));
+  e instanceof ApiError ? e : new ApiError(0, { code: "bug", detail: e instanceof Error ? e.message : String(e) });

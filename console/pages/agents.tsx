@@ -1,10 +1,12 @@
 // The agents that this server works for: their processes, roles, models and tools.
+
+import type { AgentJson } from "../../shared/http/agents.ts";
 import { href } from "../model/route.ts";
 import { shown } from "../model/text.ts";
 import { Empty, Head, Panel } from "../parts/basics.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Loaded } from "../parts/loaded.tsx";
-import { type AgentJson, useAgents } from "../use-agents.ts";
+import { useAgents } from "../use-agents.ts";
 
 const LIVE_MS = 5_000;
 

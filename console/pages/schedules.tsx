@@ -2,6 +2,7 @@
 import { Fragment } from "preact";
 import { useState } from "preact/hooks";
 import { shortId } from "../../local/terminal/units.ts";
+import type { AgentJson } from "../../shared/http/agents.ts";
 import type { ScheduleJson, ScheduleWithTimesJson } from "../../shared/http/schedules.ts";
 import { get, patch, post, remove } from "../api.ts";
 import { href } from "../model/route.ts";
@@ -11,7 +12,7 @@ import { Empty, Head, Time } from "../parts/basics.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Loaded, LoadedPanel } from "../parts/loaded.tsx";
 import { type Draft, draftOf, inputOf, newDraft, ScheduleForm } from "../parts/schedule-form.tsx";
-import { type AgentJson, useAgents } from "../use-agents.ts";
+import { useAgents } from "../use-agents.ts";
 import { useQuery } from "../use-query.ts";
 
 const LIVE_MS = 5_000;

@@ -1,13 +1,14 @@
 // Starting a run: which agent, which of its processes, what goes in, which files go with it.
 import { useRef, useState } from "preact/hooks";
 import { bytes } from "../../local/terminal/units.ts";
+import type { AgentJson } from "../../shared/http/agents.ts";
 import { once, post, upload } from "../api.ts";
 import type { Route } from "../model/route.ts";
 import { shown } from "../model/text.ts";
 import { say, useDoing } from "../parts/actions.tsx";
 import { Empty, Failure, Head, Panel, Skeleton } from "../parts/basics.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { type AgentJson, useAgents } from "../use-agents.ts";
+import { useAgents } from "../use-agents.ts";
 import { go } from "../use-route.ts";
 
 export function StartPage({ route }: { readonly route: Route }) {

@@ -1,7 +1,7 @@
 // What a schedule is made of, as a form: for a new one in a dialog, for one that is there below its row.
 import { useState } from "preact/hooks";
+import type { AgentJson } from "../../shared/http/agents.ts";
 import type { ScheduleJson } from "../../shared/http/schedules.ts";
-import type { AgentJson } from "../use-agents.ts";
 import { useDoing } from "./actions.tsx";
 import { Line, Pick } from "./fields.tsx";
 

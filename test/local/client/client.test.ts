@@ -107,7 +107,7 @@ describe("following a run", () => {
     const seen: string[] = [];
     let reads = 0;
     const api = apiWith({
-      events: async (_, { after }) => page({ next: `${after}+` }),
+      events: async (_, { after } = {}) => page({ next: `${after}+` }),
       run: async () => (++reads < 3 ? { ...ended, status: "running", endedAt: null } : ended),
     });
     const run = await followRun(api, "r", following({ onRun: (r: RunJson) => seen.push(r.status) }));
@@ -135,7 +135,7 @@ describe("following a run", () => {
     });
     const second = apiWith({
       events: async (_, query) => {
-        asked.push(query.after);
+        asked.push(String(query?.after));
         return page();
       },
       run: async () => ended,
@@ -176,7 +176,7 @@ describe("following a run", () => {
     const waits: (string | undefined)[] = [];
     const api = apiWith({
       events: async (_, query) => {
-        waits.push(query.wait);
+        waits.push(String(query?.wait));
         return page();
       },
       run: async () => (waits.length < 4 ? { ...ended, status: "created", endedAt: null } : ended),
@@ -194,7 +194,7 @@ describe("a run's id as people type it", () => {
     "bbbb0000-0000-4000-8000-000000000000",
   ];
   const api = apiWith({
-    list: async ({ cursor }) => {
+    list: async ({ cursor } = {}) => {
       const at = Number(cursor ?? 0);
       return {
         runs: ids.slice(at, at + 1).map((runId) => ({ ...ended, runId })),

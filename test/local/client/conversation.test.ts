@@ -25,8 +25,8 @@ const texts = (from: number, to: number): string[] => turns(from, to).map(({ tex
 
 test("what stands before the last turns is read too, back to what was shown, and each is shown once", async () => {
   const asked: (string | undefined)[] = [];
-  const pages: Api["turns"] = async (_, { before }) => {
-    asked.push(before);
+  const pages: Api["turns"] = async (_, { before } = {}) => {
+    asked.push(before === undefined ? undefined : String(before));
     const to = Number(before) - 1;
     return { turns: turns(Math.max(0, to - 19), to), next: to > 19 ? to - 19 : null };
   };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { itemsOf, type StreamItem } from "../../../local/client/event-stream.ts";
 import { createLiveText } from "../../../local/client/live-text.ts";
+import { itemsOf, type StreamItem } from "../../../shared/client/event-stream.ts";
 import type { PageEvent } from "../../../shared/http/events-page.ts";
 import type { LivePiece } from "../../../shared/ports/live.ts";
 

@@ -1,6 +1,6 @@
 // A run's server-sent events, as the server writes them (shared/http/event-streams.ts).
-import type { PageEvent } from "../../shared/http/events-page.ts";
-import type { LivePiece } from "../../shared/ports/live.ts";
+import type { PageEvent } from "../http/events-page.ts";
+import type { LivePiece } from "../ports/live.ts";
 
 export type StreamItem =
   | { readonly type: "event"; readonly event: PageEvent }
