@@ -69,12 +69,12 @@ async function schemathesis({ key, run, phases, examples, only = "" }: Pass): Pr
   const har = join(folder, "har.json");
   await writeFile(config, configuration(there.ids, run));
   const args = [
-    ...["--config-file", config, "--no-color", "run", `${there.url}/openapi.json`],
-    ...["--header", `Authorization:Bearer ${key}`, "--generation-deterministic", "--phases", phases],
-    ...["--checks", CHECKS.join(","), "--max-examples", String(examples), "--suppress-health-check", "all"],
-    ...["--no-shrink", "--continue-on-failure", "--request-timeout", "25", "--warnings", "off"],
-    ...["--report-har-path", har, "--include-path-regex", only],
-  ];
+    ["--config-file", config, "--no-color", "run", `${there.url}/openapi.json`],
+    ["--header", `Authorization:Bearer ${key}`, "--generation-deterministic", "--phases", phases],
+    ["--checks", CHECKS.join(","), "--max-examples", String(examples), "--suppress-health-check", "all"],
+    ["--no-shrink", "--continue-on-failure", "--request-timeout", "25", "--warnings", "off"],
+    ["--report-har-path", har, "--include-path-regex", only],
+  ].flat();
   const child = spawn(join(tools, "schemathesis"), args, { cwd: folder, stdio: ["ignore", "pipe", "pipe"] });
   let said = "";
   for (const stream of [child.stdout, child.stderr])
