@@ -127,16 +127,21 @@ describe("a stream of events", () => {
   test("goes on after Last-Event-ID: what was read isn't sent again", async () => {
     const { log, ask, closing, state } = watched([event(1, "TaskStarted"), event(2, "LlmCallStarted")]);
     const first = await ask();
-    await until(() => first.reader.text.includes("LlmCallStarted"));
+    await until(() => first.reader.text.includes("LlmCallStarted") && state.watching === 1);
+    state.say(piece(2, "Half of an ans"));
+    await until(() => deltas(first.reader.text).length === 1);
     const id = /^id: (.*)$/m.exec(first.reader.text)?.[1] ?? "";
     expect(id).not.toBe("");
     closing.abort();
     await first.reading;
-    const again = watched([...log, event(3, "LlmCallCompleted")]);
+    const answer = { response: { content: [{ type: "text", text: "Half of an answer, and all of it." }] } };
+    const again = watched([...log, { ...event(3, "LlmCallCompleted"), payload: answer }]);
     again.state.status = "ended";
     const second = await again.ask("", { "last-event-id": id });
     await second.reading;
     expect(second.reader.text).toContain("LlmCallCompleted");
+    expect(second.reader.text).toContain("Half of an answer, and all of it."); // on record, whatever of it was heard before
+    expect(deltas(second.reader.text)).toEqual([]);
     expect(second.reader.text).not.toContain("LlmCallStarted");
     expect(state.watching).toBe(0);
   });

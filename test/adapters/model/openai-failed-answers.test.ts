@@ -1,6 +1,6 @@
 // Answers of OpenAI's that ended as failed, or broke off: what they say, and what they have cost.
 import { afterAll, describe, expect, test } from "@jest/globals";
-import { asking, closeAll, WATCHED } from "../../support/wire/openai/asking.ts";
+import { asking, closeAll, user, WATCHED } from "../../support/wire/openai/asking.ts";
 
 afterAll(closeAll);
 
@@ -60,6 +60,25 @@ describe("an answer of Responses that failed", () => {
       }
     },
   );
+
+  test("what one has cost that was asked again without a file is in the usage of the answer", async () => {
+    const { answer, wire } = await asking({
+      model: "gpt-4o",
+      script: (_, n) =>
+        n === 0
+          ? { items: [{ text: "So far." }], status: "failed", error: { code: "invalid_image", message: "No image." } }
+          : "Yes.",
+    });
+    const image = { type: "media", kind: "image", fileId: "f", mediaType: "image/png", name: "a.png" } as const;
+    const media = async () => Buffer.from("\x89PNG\r\n\x1a\nand what an image has", "latin1");
+    const { usage, content } = await answer({ messages: [user("Look.", image)] }, { media });
+    expect(content).toEqual([{ type: "text", text: "Yes." }]);
+    const all = wire.ledger.map(({ billed }) => billed);
+    expect(all).toHaveLength(2);
+    const sum = (of: "input" | "output"): number => all.reduce((n, billed) => n + (billed?.[of] ?? 0), 0);
+    expect(usage.input + usage.cacheRead + usage.cacheWrite).toBe(sum("input"));
+    expect(usage.output).toBe(sum("output"));
+  });
 
   test("a cancelled one is asked again", async () => {
     const { failure } = await asking({ model: "gpt-4o", script: () => ({ items: [], status: "cancelled" }) });

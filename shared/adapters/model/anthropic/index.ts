@@ -6,11 +6,11 @@ import {
   ANTHROPIC_FILES_MAX,
   ANTHROPIC_IMAGE_BASE64_CHARS,
   ANTHROPIC_REQUEST_BYTES,
-  MODEL_PARTS_LEFT_OUT_MAX,
   MODEL_SILENCE_MS,
 } from "../../../core/limits.ts";
 import type { ModelRequest, ModelResponse } from "../../../core/messages.ts";
 import type { AskContext, Delta, Model, ModelAnswer, ModelFailure } from "../../../ports/model.ts";
+import { type Asked, askLegally } from "../ask-legally.ts";
 import { failure, withUsage } from "../failure.ts";
 import { bytesInBase64, type MediaLimits, type ReadyMessage, readMedia } from "../media.ts";
 import { createSilence, type Silence } from "../silence.ts";
@@ -43,7 +43,7 @@ export function createAnthropic({
     ask: async (request, signal, context): Promise<ModelAnswer> => {
       try {
         const messages = await readMedia(request.messages, mediaLimits(model, request), context?.media);
-        return await askLegally(client, { model, request, messages, timeoutMs, onDelta: context?.onDelta }, signal);
+        return await askWithLess(client, { model, request, messages, timeoutMs, onDelta: context?.onDelta }, signal);
       } catch (thrown) {
         if (signal.aborted) return { ok: false, failure: stopped() };
         const words = `A file of the request could not be read: ${messageOf(thrown)}`;
@@ -61,26 +61,23 @@ interface Question {
   readonly onDelta: AskContext["onDelta"] | undefined;
 }
 
-/** A request that the provider refuses for a part of it is asked again without that part, before anything is paid. */
-async function askLegally(client: Anthropic, question: Question, signal: AbortSignal): Promise<ModelAnswer> {
-  let leftOut: LeftOut = NOTHING_LEFT_OUT;
-  for (let parts = 0; ; parts++) {
-    const draft = draftOf(question.model, question.request, question.messages, leftOut);
-    const asked = await askOnce(client, question, draft, signal);
-    if (asked.ok) return { ok: true, response: asked.response };
-    const less =
-      asked.refusal === null || parts >= MODEL_PARTS_LEFT_OUT_MAX ? null : leaveOut(asked.refusal, draft, leftOut);
-    if (less === null) return { ok: false, failure: asked.failure };
-    leftOut = less;
-  }
+async function askWithLess(client: Anthropic, question: Question, signal: AbortSignal): Promise<ModelAnswer> {
+  const { model, request, messages } = question;
+  const { answer } = await askLegally<LeftOut, Draft, string>(NOTHING_LEFT_OUT, {
+    draft: (leftOut) => draftOf(model, request, messages, leftOut),
+    ask: (draft) => askOnce(client, question, draft, signal),
+    without: leaveOut,
+  });
+  return answer;
 }
 
-type Asked =
-  | { readonly ok: true; readonly response: ModelResponse }
-  | { readonly ok: false; readonly failure: ModelFailure; readonly refusal: string | null };
-
 /** One request. A watcher who saw part of an answer that failed is told that it is void. */
-async function askOnce(client: Anthropic, question: Question, draft: Draft, signal: AbortSignal): Promise<Asked> {
+async function askOnce(
+  client: Anthropic,
+  question: Question,
+  draft: Draft,
+  signal: AbortSignal,
+): Promise<Asked<string>> {
   const { model, timeoutMs, onDelta } = question;
   let shown = false;
   const show = (delta: Delta): void => {
@@ -89,7 +86,7 @@ async function askOnce(client: Anthropic, question: Question, draft: Draft, sign
   };
   const silence = createSilence(signal, timeoutMs);
   const answer = createAnswer();
-  const failed = (found: ModelFailure, refusal: string | null = null): Asked => ({
+  const failed = (found: ModelFailure, refusal: string | null = null): Asked<string> => ({
     ok: false,
     failure: withUsage(found, answer.used()),
     refusal,

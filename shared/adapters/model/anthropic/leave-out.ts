@@ -1,5 +1,4 @@
-// What a refused request can do without. A refusal costs no money, and a conversation that a provider refuses for one odd part would be refused for ever:
-// the part is left out instead, and the question is asked again at once.
+// What a request that Anthropic refuses can do without (ask-legally.ts).
 import type { Draft, LeftOut } from "./request.ts";
 
 /** Null: nothing in the request explains the refusal. */

@@ -1,25 +1,16 @@
-// One question over the wire, as often as Bedrock says that it is asked in a way that the model doesn't take.
+// One question over the wire.
 import {
   type BedrockRuntimeClient,
   ConverseCommand,
   ConverseStreamCommand,
   type TokenUsage,
 } from "@aws-sdk/client-bedrock-runtime";
-import { MODEL_PARTS_LEFT_OUT_MAX, MODEL_TIMEOUT_MS } from "../../../core/limits.ts";
+import { MODEL_TIMEOUT_MS } from "../../../core/limits.ts";
 import type { AskContext, Delta } from "../../../ports/model.ts";
 import { createSilence, type Silence } from "../silence.ts";
 import { type WireAnswer, wholeAnswer } from "./answer.ts";
-import { concede } from "./concessions.ts";
-import { isRefusal } from "./failures.ts";
-import { type Asking, converseInput, type Plan, type Question } from "./request.ts";
+import type { Asking, Plan } from "./request.ts";
 import { gather } from "./stream.ts";
-
-export interface Answered {
-  readonly answer: WireAnswer;
-  readonly prefix: string;
-  /** How it was asked in the end. */
-  readonly plan: Plan;
-}
 
 /** Nothing came for so long. */
 export class TooSilent extends Error {
@@ -41,27 +32,20 @@ export interface Line {
 /** Throws TooSilent, else what the SDK throws. A watcher who saw part of an answer that failed is told that it is void. */
 export async function call(
   line: Line,
-  question: Question,
-  first: Plan,
+  { input }: Asking,
+  plan: Plan,
   onDelta: AskContext["onDelta"],
-): Promise<Answered> {
+): Promise<WireAnswer> {
   let heard = false;
   const show = (delta: Delta): void => {
     heard = true;
     onDelta?.(delta);
   };
-  let plan = first;
-  for (let left = MODEL_PARTS_LEFT_OUT_MAX; ; left--) {
-    const asking = converseInput(question, plan);
-    try {
-      return { answer: await askOnce(line, asking.input, plan, show), prefix: asking.prefix, plan };
-    } catch (thrown) {
-      if (heard) onDelta?.({ type: "restart" });
-      heard = false;
-      const next = left > 0 && isRefusal(thrown) ? concede(plan, thrown.message, asking, left === 1) : null;
-      if (next === null) throw thrown;
-      plan = next;
-    }
+  try {
+    return await askOnce(line, input, plan, show);
+  } catch (thrown) {
+    if (heard) onDelta?.({ type: "restart" });
+    throw thrown;
   }
 }
 

@@ -1,5 +1,4 @@
-// What a model turns out not to take. Bedrock says so before it bills anything; the same question is then asked without it, at once. A conversation that is
-// refused for one odd part would be refused for ever.
+// What of a request a model turns out not to take, and what it can do without (ask-legally.ts). Bedrock says so before it bills anything.
 import type { ShownFile } from "../media.ts";
 import type { Asking, Plan } from "./request.ts";
 
@@ -18,7 +17,7 @@ const REFUSALS: readonly (readonly [
  * The plan without what this refusal (the text of a ValidationException) speaks of; null: it speaks of something else. `last`: there is no further try, so
  * a refused file takes all others with it.
  */
-export function concede(plan: Plan, refusal: string, asking: Asking, last: boolean): Plan | null {
+export function concede(refusal: string, asking: Asking, plan: Plan, last: boolean): Plan | null {
   const found = REFUSALS.find(([words, without]) => plan[without] && words.test(refusal));
   if (found !== undefined) return { ...plan, [found[1]]: false };
   const refused = refusedFiles(refusal, asking);

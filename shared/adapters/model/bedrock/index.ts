@@ -9,13 +9,16 @@ import { messageOf } from "../../../core/errors.ts";
 import { MODEL_SILENCE_MS } from "../../../core/limits.ts";
 import type { ModelRequest, Usage } from "../../../core/messages.ts";
 import type { AskContext, Model, ModelAnswer, ModelFailure } from "../../../ports/model.ts";
+import { type Asked, askLegally } from "../ask-legally.ts";
 import { failure, withUsage } from "../failure.ts";
-import { MALFORMED, responseOf, usageOf } from "./answer.ts";
-import { call, TooSilent } from "./call.ts";
-import { failureOf } from "./failures.ts";
+import { MALFORMED, responseOf, usageOf, type WireAnswer } from "./answer.ts";
+import { call, type Line, TooSilent } from "./call.ts";
+import { concede } from "./concessions.ts";
+import { failureOf, isRefusal } from "./failures.ts";
 import { readFiles } from "./files.ts";
 import { optionsRefused, readBedrockOptions } from "./options.ts";
-import type { Plan, Question } from "./request.ts";
+import type { Origin } from "./reasoning.ts";
+import { type Asking, converseInput, type Plan, type Question } from "./request.ts";
 import { regionOf, traitsOf } from "./traits.ts";
 import { createTransport } from "./transport.ts";
 
@@ -50,24 +53,40 @@ export function createBedrock(settings: BedrockSettings): Model {
     ask: async (request, signal, context): Promise<ModelAnswer> => {
       const prepared = await prepare(model, request, context);
       if ("error" in prepared) return { ok: false, failure: prepared };
-      let used: Usage | null = null;
-      const told = (usage: TokenUsage | undefined): void => {
-        if (usage !== undefined) used = usageOf({ usage }, true, prepared.model);
-      };
-      const failed = (found: ModelFailure): ModelAnswer => ({ ok: false, failure: withUsage(found, used) });
-      try {
-        const plan = { ...firstPlan(prepared), ...known };
-        const answered = await call({ client, signal, silenceMs, told }, prepared, plan, context?.onDelta);
-        const { stream, marks, outputSchema, summary } = answered.plan;
-        known = { ...known, ...onlyFalse({ stream, marks, outputSchema, summary }, plan) };
-        return answerOf(answered, prepared);
-      } catch (thrown) {
-        if (signal.aborted) return failed(failure("model.unavailable", "The call was stopped.", true));
-        if (thrown instanceof TooSilent) return failed(failure("model.unavailable", thrown.message, true));
-        return failed(failureOf(thrown, { modelId: model, region, endpoint }));
-      }
+      const first = { ...firstPlan(prepared), ...known };
+      const { answer, plan } = await askLegally<Plan, Asking, string>(first, {
+        draft: (next) => converseInput(prepared, next),
+        ask: (asking, next) => tried({ client, signal, silenceMs }, prepared, { asking, plan: next }, context?.onDelta),
+        without: concede,
+      });
+      const { stream, marks, outputSchema, summary } = plan;
+      if (answer.ok) known = { ...known, ...onlyFalse({ stream, marks, outputSchema, summary }, first) };
+      return answer;
     },
   };
+
+  async function tried(
+    line: Omit<Line, "told">,
+    { model: behind }: Question,
+    { asking, plan }: { readonly asking: Asking; readonly plan: Plan },
+    onDelta: AskContext["onDelta"],
+  ): Promise<Asked<string>> {
+    let used: Usage | null = null;
+    const told = (usage: TokenUsage | undefined): void => {
+      if (usage !== undefined) used = usageOf({ usage }, true, behind);
+    };
+    try {
+      return answerOf(await call({ ...line, told }, asking, plan, onDelta), { model: behind, prefix: asking.prefix });
+    } catch (thrown) {
+      const found = line.signal.aborted
+        ? failure("model.unavailable", "The call was stopped.", true)
+        : thrown instanceof TooSilent
+          ? failure("model.unavailable", thrown.message, true)
+          : failureOf(thrown, { modelId: model, region, endpoint });
+      const refusal = !line.signal.aborted && isRefusal(thrown) ? thrown.message : null;
+      return { ok: false, failure: withUsage(found, used), refusal };
+    }
+  }
 }
 
 async function prepare(
@@ -105,11 +124,11 @@ function firstPlan({ traits, options, request, messages }: Question): Plan {
 const onlyFalse = (now: Pick<Plan, "stream" | "marks" | "outputSchema" | "summary">, before: Plan): Partial<Plan> =>
   Object.fromEntries(Object.entries(now).filter(([key, value]) => !value && before[key as keyof Plan]));
 
-function answerOf({ answer, prefix }: Awaited<ReturnType<typeof call>>, { model }: Question): ModelAnswer {
-  const { stopReason, blocks } = answer;
+function answerOf(answer: WireAnswer, origin: Origin): Asked<string> {
+  const { stopReason, blocks, streamed } = answer;
   if (MALFORMED.has(stopReason) && blocks.every(({ type }) => type !== "toolUse")) {
     const found = failure("model.bad_answer", `The model's answer is no use: ${stopReason}.`, true);
-    return { ok: false, failure: withUsage(found, usageOf(answer, answer.streamed, model)) };
+    return { ok: false, failure: withUsage(found, usageOf(answer, streamed, origin.model)), refusal: null };
   }
-  return { ok: true, response: responseOf(answer, { model, prefix }) };
+  return { ok: true, response: responseOf(answer, origin) };
 }

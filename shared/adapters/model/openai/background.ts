@@ -3,11 +3,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { MODEL_POLL_MAX_MS, MODEL_POLL_MS, MODEL_SILENCE_MS, MODEL_TRIES } from "../../../core/limits.ts";
 import type { AskContext, ModelFailure } from "../../../ports/model.ts";
+import type { Asked } from "../ask-legally.ts";
 import { failure, withUsage } from "../failure.ts";
 import { createSilence } from "../silence.ts";
 import { PAGE } from "./client.ts";
-import { complaintOf, failureOf, stopped } from "./failures.ts";
-import type { Asked } from "./leave-out.ts";
+import { type Complaint, complaintOf, failureOf, stopped } from "./failures.ts";
 import { createWatch, type Line } from "./line.ts";
 import { gather, isOpen, isWanted, readResponse, responseOf, usedBy, type WireResponse } from "./responses-answer.ts";
 import type { ResponsesDraft } from "./responses-request.ts";
@@ -17,7 +17,11 @@ import { eventsOf, isEventStream, readJson } from "./wire.ts";
 class NotKept extends Error {}
 
 /** `draft` asks for it in the background. */
-export async function askInBackground(line: Line, draft: ResponsesDraft, context: AskContext): Promise<Asked> {
+export async function askInBackground(
+  line: Line,
+  draft: ResponsesDraft,
+  context: AskContext,
+): Promise<Asked<Complaint>> {
   const { settings, signal } = line;
   const watch = createWatch(context.onDelta);
   let id: string | null = null;
@@ -42,8 +46,8 @@ export async function askInBackground(line: Line, draft: ResponsesDraft, context
     if (thrown instanceof NotKept) throw thrown.cause;
     if (id === null) {
       watch.void();
-      if (signal.aborted) return { ok: false, failure: stopped(), complaint: null };
-      return { ok: false, failure: failureOf(thrown, settings), complaint: complaintOf(thrown) };
+      if (signal.aborted) return { ok: false, failure: stopped(), refusal: null };
+      return { ok: false, failure: failureOf(thrown, settings), refusal: complaintOf(thrown) };
     }
     // else the stream broke off, and the answer is made all the same
   } finally {
@@ -55,17 +59,21 @@ export async function askInBackground(line: Line, draft: ResponsesDraft, context
 }
 
 /** What came of an answer that is over. `stored`: the provider keeps it. */
-export function ended(wire: WireResponse, { settings }: Line, stored = true): Asked {
+export function ended(wire: WireResponse, { settings }: Line, stored = true): Asked<Complaint> {
   try {
     return { ok: true, response: responseOf(wire, { model: settings.model, stored }) };
   } catch (thrown) {
     const failed = withUsage(failureOf(thrown, settings), usedBy(wire));
-    return { ok: false, failure: failed, complaint: complaintOf(thrown) };
+    return { ok: false, failure: failed, refusal: complaintOf(thrown) };
   }
 }
 
 /** Looks until the answer is there, or a look fails: when to look again is then the engine's affair, as with any outage. */
-export async function fetchAccepted(line: Line, id: string, whose: "begunHere" | "begunElsewhere"): Promise<Asked> {
+export async function fetchAccepted(
+  line: Line,
+  id: string,
+  whose: "begunHere" | "begunElsewhere",
+): Promise<Asked<Complaint>> {
   const { settings, signal } = line;
   let waitMs = settings.pollMs ?? MODEL_POLL_MS;
   for (let misses = 0; ; ) {
@@ -80,13 +88,13 @@ export async function fetchAccepted(line: Line, id: string, whose: "begunHere" |
   }
 }
 
-const unfinished = (failed: ModelFailure): Asked => ({
+const unfinished = (failed: ModelFailure): Asked<Complaint> => ({
   ok: false,
   failure: { ...failed, goesOn: true },
-  complaint: null,
+  refusal: null,
 });
 
-function gone(id: string, whose: "begunHere" | "begunElsewhere", { baseURL }: Line["settings"]): Asked {
+function gone(id: string, whose: "begunHere" | "begunElsewhere", { baseURL }: Line["settings"]): Asked<Complaint> {
   const failed =
     whose === "begunHere" && baseURL
       ? failure(
@@ -95,11 +103,11 @@ function gone(id: string, whose: "begunHere" | "begunElsewhere", { baseURL }: Li
           false,
         )
       : failure("model.unavailable", `The provider no longer has the answer ${id}: it is asked for anew.`, true);
-  return { ok: false, failure: failed, complaint: null };
+  return { ok: false, failure: failed, refusal: null };
 }
 
 type Looked =
-  | { readonly type: "ended"; readonly answer: Asked }
+  | { readonly type: "ended"; readonly answer: Asked<Complaint> }
   | { readonly type: "open"; readonly afterMs: number | null }
   /** The provider knows of no such answer. */
   | { readonly type: "unknown"; readonly afterMs: null }

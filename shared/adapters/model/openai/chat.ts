@@ -5,6 +5,7 @@ import type OpenAI from "openai";
 import { MODEL_SILENCE_MS, MODEL_TIMEOUT_MS } from "../../../core/limits.ts";
 import type { ModelResponse, Usage } from "../../../core/messages.ts";
 import type { AskContext, Model, ModelAnswer, ModelFailure } from "../../../ports/model.ts";
+import type { Asked } from "../ask-legally.ts";
 import { failure, withUsage } from "../failure.ts";
 import { createSilence, type Silence } from "../silence.ts";
 import { completionOf, gatherChunks, usedBy } from "./chat-answer.ts";
@@ -12,7 +13,7 @@ import { type ChatDraft, chatDraft } from "./chat-request.ts";
 import { createClient, type OpenAiSettings } from "./client.ts";
 import { type Complaint, complaintOf, failureOf, stopped, wasTooSlow } from "./failures.ts";
 import { mediaLimits, readFiles } from "./files.ts";
-import { type Asked, askLegally, createLearned } from "./leave-out.ts";
+import { createLearned } from "./leave-out.ts";
 import { createWatch, type Line, NOBODY, type Watch } from "./line.ts";
 import { eventsOf, isEventStream, readJson } from "./wire.ts";
 
@@ -26,21 +27,24 @@ export function createOpenAiChat(settings: OpenAiSettings, client: OpenAI = crea
       const read = await readFiles(request.messages, limits, signal, context);
       if (!read.ok) return read;
       const question = { settings, request, messages: read.messages, watched: context.watched === true };
-      return await askLegally(
-        learned.for(request),
-        (leftOut) => chatDraft(question, slow, leftOut),
-        (draft) =>
+      return await learned.ask(request, {
+        draft: (leftOut) => chatDraft(question, slow, leftOut),
+        ask: (draft) =>
           askOnce({ client, settings, signal }, draft, context, () => {
             slow = true;
           }),
-        (leftOut) => learned.from(request, leftOut),
-      );
+      });
     },
   };
 }
 
 /** One request. A watcher who saw part of an answer that failed is told that it is void. */
-async function askOnce(line: Line, draft: ChatDraft, context: AskContext, tooSlow: () => void): Promise<Asked> {
+async function askOnce(
+  line: Line,
+  draft: ChatDraft,
+  context: AskContext,
+  tooSlow: () => void,
+): Promise<Asked<Complaint>> {
   const { settings, signal } = line;
   const { silenceMs = MODEL_SILENCE_MS } = settings;
   const watch = createWatch(context.onDelta);
@@ -49,10 +53,10 @@ async function askOnce(line: Line, draft: ChatDraft, context: AskContext, tooSlo
   const heard = (body: object): void => {
     used = usedBy(body) ?? used; // some servers count in every chunk
   };
-  const failed = (found: ModelFailure, complaint: Complaint | null = null): Asked => ({
+  const failed = (found: ModelFailure, refusal: Complaint | null = null): Asked<Complaint> => ({
     ok: false,
     failure: withUsage(found, used),
-    complaint,
+    refusal,
   });
   try {
     return { ok: true, response: await answer(line, draft, silence, { watch, heard }) };

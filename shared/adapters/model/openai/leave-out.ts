@@ -1,10 +1,9 @@
-// What a refused request can do without. A refusal costs no money, and a conversation that a provider refuses for one odd part would be refused for ever: the
-// part is left out instead, and the question is asked again at once.
+// What a request that OpenAI refuses, or a server that speaks as it does, can do without (ask-legally.ts); and what of it is remembered.
 
 import { canonical } from "../../../core/json.ts";
-import { MODEL_PARTS_LEFT_OUT_MAX } from "../../../core/limits.ts";
-import type { ModelRequest, ModelResponse } from "../../../core/messages.ts";
-import type { ModelAnswer, ModelFailure } from "../../../ports/model.ts";
+import type { ModelRequest } from "../../../core/messages.ts";
+import type { ModelAnswer } from "../../../ports/model.ts";
+import { type Asking, askLegally } from "../ask-legally.ts";
 import type { ShownFile } from "../media.ts";
 import type { Complaint } from "./failures.ts";
 
@@ -42,48 +41,31 @@ export interface Draft {
   readonly files: ReadonlyMap<string, ShownFile>;
 }
 
-export type Asked =
-  | { readonly ok: true; readonly response: ModelResponse }
-  | { readonly ok: false; readonly failure: ModelFailure; readonly complaint: Complaint | null };
-
-/** Asks until the provider takes it, or has nothing more against it that can be left out. `learn` hears what was left out of a request that was taken. */
-export async function askLegally<D extends Draft>(
-  known: Partial<LeftOut>,
-  draftOf: (leftOut: LeftOut) => D,
-  ask: (draft: D) => Promise<Asked>,
-  learn: (leftOut: LeftOut) => void,
-): Promise<ModelAnswer> {
-  let leftOut: LeftOut = { ...NOTHING_LEFT_OUT, ...known };
-  for (let parts = 0; ; parts++) {
-    const draft = draftOf(leftOut);
-    const asked = await ask(draft);
-    if (asked.ok) {
-      learn(leftOut);
-      return { ok: true, response: asked.response };
-    }
-    const { complaint } = asked;
-    const less = complaint === null || parts >= MODEL_PARTS_LEFT_OUT_MAX ? null : without(complaint, draft, leftOut);
-    if (less === null) return { ok: false, failure: asked.failure };
-    leftOut = less;
-  }
-}
-
 /** What an account or a server turned out not to take. Reasoning and files aren't among it: their refusal is about one conversation. */
 export interface Learned {
-  for(request: ModelRequest): Partial<LeftOut>;
-  from(request: ModelRequest, leftOut: LeftOut): void;
+  /** Asks without what is known to be refused, and then without what is found to be. */
+  ask<D extends Draft>(
+    request: ModelRequest,
+    by: Pick<Asking<LeftOut, D, Complaint>, "draft" | "ask">,
+  ): Promise<ModelAnswer>;
 }
 
 export function createLearned(): Learned {
   let known: Partial<LeftOut> = {};
   const schemas = new Set<string>();
   const schemaOf = ({ outputSchema }: ModelRequest): string => canonical(outputSchema ?? null);
+  const learn = (request: ModelRequest, { stream, streamOptions, encrypted, schema }: LeftOut): void => {
+    const left = Object.entries({ stream, streamOptions, encrypted }).filter(([, isLeftOut]) => isLeftOut);
+    known = { ...known, ...Object.fromEntries(left) };
+    if (schema) schemas.add(schemaOf(request));
+  };
   return {
-    for: (request) => ({ ...known, ...(schemas.has(schemaOf(request)) ? { schema: true } : {}) }),
-    from: (request, { stream, streamOptions, encrypted, schema }) => {
-      const left = Object.entries({ stream, streamOptions, encrypted }).filter(([, isLeftOut]) => isLeftOut);
-      known = { ...known, ...Object.fromEntries(left) };
-      if (schema) schemas.add(schemaOf(request));
+    ask: async (request, { draft, ask }) => {
+      const schema = schemas.has(schemaOf(request)) ? { schema: true } : {};
+      const first: LeftOut = { ...NOTHING_LEFT_OUT, ...known, ...schema };
+      const { answer, plan } = await askLegally(first, { draft, ask, without });
+      if (answer.ok) learn(request, plan);
+      return answer;
     },
   };
 }

@@ -3,13 +3,14 @@
 import type OpenAI from "openai";
 import { MODEL_SILENCE_MS, MODEL_TIMEOUT_MS } from "../../../core/limits.ts";
 import type { AskContext, Delta, Model, ModelAnswer } from "../../../ports/model.ts";
+import type { Asked } from "../ask-legally.ts";
 import { failure } from "../failure.ts";
 import { createSilence, type Silence } from "../silence.ts";
 import { askInBackground, ended, fetchAccepted } from "./background.ts";
 import { createClient, type OpenAiSettings } from "./client.ts";
-import { complaintOf, failureOf, stopped } from "./failures.ts";
+import { type Complaint, complaintOf, failureOf, stopped } from "./failures.ts";
 import { mediaLimits, readFiles } from "./files.ts";
-import { type Asked, askLegally, createLearned } from "./leave-out.ts";
+import { createLearned } from "./leave-out.ts";
 import { createWatch, type Line, NOBODY } from "./line.ts";
 import { isBackground } from "./options.ts";
 import { gather, isWanted, readResponse, type WireResponse } from "./responses-answer.ts";
@@ -27,18 +28,16 @@ export function createOpenAiResponses(settings: OpenAiSettings, client = createC
       const read = await readFiles(request.messages, mediaLimits(settings.model, true), signal, context);
       if (!read.ok) return read;
       const question = { settings, request, messages: read.messages, watched: context.watched === true };
-      return await askLegally(
-        learned.for(request),
-        (leftOut) => responsesDraft(question, leftOut),
-        (draft) => askOnce({ client, settings, signal }, draft, context),
-        (leftOut) => learned.from(request, leftOut),
-      );
+      return await learned.ask(request, {
+        draft: (leftOut) => responsesDraft(question, leftOut),
+        ask: (draft) => askOnce({ client, settings, signal }, draft, context),
+      });
     },
   };
 }
 
 /** One request. A watcher who saw part of an answer that failed is told that it is void. */
-async function askOnce(line: Line, draft: ResponsesDraft, context: AskContext): Promise<Asked> {
+async function askOnce(line: Line, draft: ResponsesDraft, context: AskContext): Promise<Asked<Complaint>> {
   if (draft.background) return await askInBackground(line, draft, context);
   const { settings, signal } = line;
   const { silenceMs = MODEL_SILENCE_MS } = settings;
@@ -51,10 +50,10 @@ async function askOnce(line: Line, draft: ResponsesDraft, context: AskContext): 
     return read;
   } catch (thrown) {
     watch.void();
-    if (signal.aborted) return { ok: false, failure: stopped(), complaint: null };
-    if (!silence.isOver()) return { ok: false, failure: failureOf(thrown, settings), complaint: complaintOf(thrown) };
+    if (signal.aborted) return { ok: false, failure: stopped(), refusal: null };
+    if (!silence.isOver()) return { ok: false, failure: failureOf(thrown, settings), refusal: complaintOf(thrown) };
     const words = `The provider sent nothing for ${silenceMs / 1000} s.`;
-    return { ok: false, failure: failure("model.unavailable", words, true), complaint: null };
+    return { ok: false, failure: failure("model.unavailable", words, true), refusal: null };
   } finally {
     silence.end();
   }
