@@ -34,7 +34,7 @@ async function anthropic(): Promise<ProviderServer> {
         : n === 3
           ? { errorAfter: 3, type: "overloaded_error" }
           : n === 5
-            ? { cutAfter: 4 }
+            ? { fault: "cut", after: 8 }
             : null,
   });
   return {

@@ -84,7 +84,8 @@ describe("an answer of Claude", () => {
   });
 
   it("is whole when the connection breaks after its last word: it is paid", async () => {
-    for (const faults of [() => ({ cutAfter: 8 }), () => ({ endAfter: 8 })]) {
+    for (const fault of ["cut", "ends"] as const) {
+      const faults = () => ({ fault, after: 16 });
       const { answer } = await asking({ script: () => "Hello.", faults }); // start, ping, block, text, end of block, change of message; the ninth ends it
       const { content } = await answer({});
       expect(content).toEqual([{ type: "text", text: "Hello." }]);

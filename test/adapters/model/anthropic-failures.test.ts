@@ -32,7 +32,7 @@ async function failedBy(fault: Fault, timeoutMs?: number) {
 describe("what was counted before a stream failed", () => {
   it.each<[string, Fault, boolean]>([
     ["an error in the stream", { errorAfter: 4 }, true],
-    ["an answer that ends too early", { endAfter: 4 }, true],
+    ["an answer that ends too early", { fault: "ends", after: 8 }, true],
     ["half an event", { halfJson: true }, true],
     ["an error before anything", { errorAfter: 0 }, false],
     ["a refusal", { status: 529, type: "overloaded_error" }, false],
@@ -64,7 +64,7 @@ describe("a question that may be asked again", () => {
     [{ status: 500 }, "a fault of the test (status 500, req_1)"],
     [{ status: 504, type: "timeout_error" }, "a fault of the test (status 504, req_1)"],
     [{ status: 409, type: "conflict_error" }, "a fault of the test (status 409, req_1)"],
-    [{ html: 502 }, "Bad gateway of a proxy (status 502)"],
+    [{ fault: "html", status: 502 }, "503 Service is down (status 502)"],
     [{ errorAfter: 0 }, "Overloaded (req_stream)"],
     [{ errorAfter: 4, type: "api_error", message: "Internal" }, "Internal (req_stream)"],
     [{ errorAfter: 4, type: "rate_limit_error", message: "Slow down." }, "Slow down. (req_stream)"],
@@ -73,10 +73,10 @@ describe("a question that may be asked again", () => {
   });
 
   it.each([
-    [{ html: 200 }, "text/html instead of a stream: Bad gateway"],
+    [{ fault: "html" }, "text/html; charset=utf-8 instead of a stream: 503"],
     [{ json: { type: "message" } }, "application/json instead of a stream"],
-    [{ empty: true }, "broke off before its end"],
-    [{ endAfter: 4 }, "broke off before its end"],
+    [{ fault: "empty", contentType: "text/event-stream" }, "broke off before its end"],
+    [{ fault: "ends", after: 8 }, "broke off before its end"],
     [{ halfJson: true }, "can't be read"],
   ] as const)("is one whose answer is none: %j", async (fault, words) => {
     expect(await failedBy(fault)).toMatchObject({
@@ -97,7 +97,7 @@ describe("a question that may be asked again", () => {
   });
 
   it("is one on a connection that breaks, or that nobody takes", async () => {
-    expect(await failedBy({ cutAfter: 4 })).toMatchObject({ code: "model.unavailable", retryable: true });
+    expect(await failedBy({ fault: "cut", after: 8 })).toMatchObject({ code: "model.unavailable", retryable: true });
     const closed = createServer();
     await new Promise<void>((resolve) => closed.listen(0, "127.0.0.1", resolve));
     const { port } = closed.address() as AddressInfo;
@@ -113,8 +113,8 @@ describe("a question that may be asked again", () => {
   });
 
   it("is one that nothing answers, from the start or in the middle", async () => {
-    for (const hangAfter of [-1, 0, 4]) {
-      const { message, ...rest } = await failedBy({ hangAfter }, 150);
+    for (const fault of [{ fault: "hang" }, { fault: "stalls", after: 0 }, { fault: "stalls", after: 8 }] as const) {
+      const { message, ...rest } = await failedBy(fault, 150);
       expect(rest).toMatchObject({ code: "model.unavailable", retryable: true });
       expect(message).toBe("The provider sent nothing for 0.15 s.");
     }
@@ -140,7 +140,7 @@ describe("a question that may be asked again", () => {
   it("is waited for as long as something comes: pings are signs of life", async () => {
     const { answer } = await asking({
       script: () => "Slowly but surely, word by word.",
-      faults: () => ({ slowMs: 40 }),
+      faults: () => ({ fault: "slow", everyMs: 20 }),
       timeoutMs: 200,
     });
     expect((await answer({})).content).toEqual([{ type: "text", text: "Slowly but surely, word by word." }]);
@@ -165,11 +165,11 @@ describe("a watcher", () => {
 
 describe("a stopped question", () => {
   it("ends at once and hangs up, before an answer and within one", async () => {
-    for (const hangAfter of [-1, 5]) {
-      const { ask, wire, deltas } = await asking({ script: () => "Hello there.", faults: () => ({ hangAfter }) });
+    for (const fault of [{ fault: "hang" }, { fault: "stalls", after: 10 }] as const) {
+      const { ask, wire, deltas } = await asking({ script: () => "Hello there.", faults: () => fault });
       const stop = new AbortController();
       const asked = ask({}, {}, stop.signal);
-      while (wire.ledger.length === 0 || (hangAfter > 0 && deltas.length === 0))
+      while (wire.ledger.length === 0 || ("after" in fault && deltas.length === 0))
         await new Promise((resolve) => setTimeout(resolve, 5));
       stop.abort();
       expect(await asked).toMatchObject({
@@ -216,7 +216,7 @@ describe("a question that is refused", () => {
       "context_exceeded",
     ],
     [{ status: 413, type: "request_too_large", message: "Request exceeds the maximum size" }, "context_exceeded"],
-    [{ html: 413 }, "context_exceeded"],
+    [{ fault: "html", status: 413 }, "context_exceeded"],
     [
       { status: 400, message: "max_tokens: 200000 > 128000, which is the maximum allowed number of output tokens" },
       "model.bad_request",

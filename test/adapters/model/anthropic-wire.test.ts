@@ -185,7 +185,7 @@ describe("the server of these tests", () => {
   it("keeps books: refused and unfinished calls aren't delivered, refused ones aren't billed", async () => {
     const faulty = await createWireAnthropic({
       script: () => "Hello.",
-      faults: (n) => (n === 1 ? { cutAfter: 4 } : n === 2 ? { status: 529 } : null),
+      faults: (n) => (n === 1 ? { fault: "cut", after: 8 } : n === 2 ? { status: 529 } : null),
     });
     const asked = (body: object) =>
       fetch(`${faulty.baseURL}/v1/messages`, { method: "POST", headers: HEADERS, body: JSON.stringify(body) })

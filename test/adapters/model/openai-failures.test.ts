@@ -210,7 +210,7 @@ describe.each(APIS)("by %s", (api) => {
       model: "gpt-4o",
       silenceMs: 1_000,
       script: () => "word ".repeat(20),
-      faults: inOrder<Fault>({ slowMs: 60 }),
+      faults: inOrder<Fault>({ fault: "slow", everyMs: 30 }),
     });
     expect((await answer({ options: { api } })).content).toHaveLength(1);
   });

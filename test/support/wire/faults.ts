@@ -64,6 +64,16 @@ export async function sendPieces(
   return !broken && !response.destroyed && response.writableEnded;
 }
 
+/** Small events go out cut in two, as networks do it: within a character too. A fault's `after` counts these halves. */
+export function* halved(events: Iterable<string>): Generator<Uint8Array> {
+  for (const event of events) {
+    const bytes = Buffer.from(event);
+    const cut = bytes.length < 4_096 ? Math.floor(bytes.length / 2) : 0;
+    if (cut > 0) yield bytes.subarray(0, cut);
+    yield bytes.subarray(cut);
+  }
+}
+
 function drained(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {

@@ -1,9 +1,9 @@
 // Anthropic's Messages API on 127.0.0.1, for tests: as strict as the real one, says what a script has it say, fails as it is told, and keeps books.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod";
 import { fromJson, readText } from "../body.ts";
+import { type HttpFault, halved, playEarly, sendPieces } from "../faults.ts";
 import { createCache } from "./cache.ts";
 import { type Reply, type SentEvent, streamOf } from "./reply.ts";
 import { refusal, withoutMarks } from "./rules.ts";
@@ -13,28 +13,20 @@ import { digest } from "./signature.ts";
 export type { Reply, ReplyBlock } from "./reply.ts";
 export type { Body } from "./shape.ts";
 
-/** What goes wrong with one request. `after`: events that are sent before it. */
+/** What goes wrong with one request. */
 export type Fault =
+  | HttpFault
   | {
       readonly status: number;
       readonly type?: string;
       readonly message?: string;
       readonly headers?: Readonly<Record<string, string>>;
     }
-  /** A page of some proxy's. */
-  | { readonly html: number }
+  /** After so many events. */
   | { readonly errorAfter: number; readonly type?: string; readonly message?: string }
-  /** The connection is dropped. */
-  | { readonly cutAfter: number }
-  /** The body ends as if that were all. */
-  | { readonly endAfter: number }
   /** Half an event, then the body's end. */
   | { readonly halfJson: true }
-  | { readonly empty: true }
-  | { readonly json: unknown }
-  /** Nothing more comes; -1: no headers either. */
-  | { readonly hangAfter: number }
-  | { readonly slowMs: number };
+  | { readonly json: unknown };
 
 export interface Call {
   readonly n: number;
@@ -99,10 +91,7 @@ export async function createWireAnthropic(options: WireAnthropicOptions): Promis
   const answer = async (call: Call, fault: Fault | null, response: ServerResponse): Promise<void> => {
     const streamed = streamOf(call.body, await options.script(call.body, taken++), cache.account(call.body));
     if (streamed.paused !== null) paused.add(digest(withoutMarks(streamed.paused)));
-    const hangs = fault !== null && "hangAfter" in fault && fault.hangAfter < 0;
-    const runs = fault === null || !("errorAfter" in fault || hangs);
-    if (runs) call.billed = streamed.usage;
-    if (hangs) return;
+    if (fault === null || !("errorAfter" in fault)) call.billed = streamed.usage;
     call.delivered = await send(response, streamed.events, fault);
   };
 
@@ -126,15 +115,11 @@ export async function createWireAnthropic(options: WireAnthropicOptions): Promis
       call.hungUp = !response.writableFinished;
     });
     const fault = options.faults?.(n, call.body) ?? null;
-    if (fault !== null && "status" in fault)
+    if (fault !== null && "fault" in fault && playEarly(fault, response)) return;
+    if (fault !== null && "status" in fault && !("fault" in fault))
       refuse(response, fault.status, fault.type ?? "api_error", fault.message ?? "a fault of the test", fault.headers);
-    else if (fault !== null && "html" in fault)
-      response
-        .writeHead(fault.html, { "content-type": "text/html" })
-        .end("<html><body><h1>Bad gateway</h1> of a proxy</body></html>");
     else if (fault !== null && "json" in fault)
       response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(fault.json));
-    else if (fault !== null && "empty" in fault) response.writeHead(200, { "content-type": "text/event-stream" }).end();
     else if (wrong !== null) refuse(response, wrong.status, wrong.type, wrong.message);
     else
       await answer(call, fault, response).catch((thrown: unknown) => {
@@ -200,49 +185,13 @@ async function send(response: ServerResponse, events: readonly SentEvent[], faul
     "cache-control": "no-cache",
     "request-id": "req_stream",
   });
-  const stopAt = (key: "errorAfter" | "cutAfter" | "endAfter" | "hangAfter"): number =>
-    fault !== null && key in fault ? (fault as Record<typeof key, number>)[key] : Number.POSITIVE_INFINITY;
-  const slowMs = fault !== null && "slowMs" in fault ? fault.slowMs : 0;
-  for (const [i, event] of events.entries()) {
-    if (i >= stopAt("hangAfter")) {
-      await written(response, ": still there\n\n");
-      return false;
-    }
-    if (i >= stopAt("cutAfter")) {
-      response.socket?.destroy();
-      return false;
-    }
-    if (i >= stopAt("endAfter")) break;
-    if (i >= stopAt("errorAfter")) {
-      const { type = "overloaded_error", message = "Overloaded" } = fault as {
-        readonly type?: string;
-        readonly message?: string;
-      };
-      await written(response, sse({ type: "error", error: { type, message } }));
-      break;
-    }
-    if (fault !== null && "halfJson" in fault && i === 3) {
-      await written(response, `${sse(event).slice(0, -12)}\n\n`);
-      break;
-    }
-    await written(response, sse(event));
-    if (slowMs > 0) await sleep(slowMs);
-  }
-  const whole = fault === null || "slowMs" in fault;
-  response.end();
-  return whole;
+  const sent = events.map(sse);
+  if (fault !== null && "errorAfter" in fault) {
+    const { errorAfter, type = "overloaded_error", message = "Overloaded" } = fault;
+    sent.splice(errorAfter, sent.length, sse({ type: "error", error: { type, message } }));
+  } else if (fault !== null && "halfJson" in fault) sent.splice(3, sent.length, `${sent[3]?.slice(0, -12)}\n\n`);
+  const whole = await sendPieces(response, halved(sent), fault !== null && "fault" in fault ? fault : null);
+  return whole && (fault === null || "fault" in fault);
 }
 
 const sse = (event: SentEvent): string => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
-
-/** Small events go out cut in two, as networks do it: within a character too. */
-async function written(response: ServerResponse, text: string): Promise<void> {
-  const bytes = Buffer.from(text);
-  const cut = bytes.length < 4_096 ? Math.floor(bytes.length / 2) : 0;
-  for (const part of [bytes.subarray(0, cut), bytes.subarray(cut)])
-    if (part.length > 0 && !response.destroyed && !response.write(part))
-      await new Promise<void>((resolve) => {
-        response.once("drain", resolve);
-        response.once("close", resolve);
-      });
-}

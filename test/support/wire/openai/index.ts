@@ -2,10 +2,9 @@
 // told, keeps background answers, and keeps books.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod";
 import { fromJson, readText } from "../body.ts";
-import { type HttpFault, playEarly, sendPieces } from "../faults.ts";
+import { type HttpFault, halved, playEarly, sendPieces } from "../faults.ts";
 import { createMemory, type Memory } from "./memory.ts";
 import { errorBody, invalid, type Refusal } from "./refusal.ts";
 import { type Cache, createCache } from "./reply.ts";
@@ -146,28 +145,11 @@ async function stream(response: ServerResponse, events: readonly string[], fault
     await sendPieces(response, [...events.slice(0, fault.errorAfter), error], null);
     return false;
   }
-  if (fault === null || !("slowMs" in fault)) return sendPieces(response, halved(events), fault as HttpFault | null);
-  for (const event of events) {
-    response.write(event);
-    await sleep(fault.slowMs);
-  }
-  response.end();
-  return true;
-}
-
-/** Small events go out cut in two, as networks do it: within a character too. */
-function* halved(events: readonly string[]): Generator<Uint8Array> {
-  for (const event of events) {
-    const bytes = Buffer.from(event);
-    const cut = bytes.length < 4_096 ? Math.floor(bytes.length / 2) : 0;
-    if (cut > 0) yield bytes.subarray(0, cut);
-    yield bytes.subarray(cut);
-  }
+  return sendPieces(response, halved(events), fault as HttpFault | null);
 }
 
 /** In two pieces, so that it can break off. */
 async function whole(response: ServerResponse, body: object, fault: Fault | null, headers = {}): Promise<boolean> {
-  if (fault !== null && "slowMs" in fault) await sleep(fault.slowMs);
   const text = JSON.stringify(body);
   response.writeHead(200, { "content-type": "application/json", "x-request-id": "req_whole", ...headers });
   const half = Math.floor(text.length / 2);

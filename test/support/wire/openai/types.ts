@@ -23,8 +23,7 @@ export type Fault =
       readonly headers?: Readonly<Record<string, string>>;
     }
   /** An error within a stream, after so many of its events. */
-  | { readonly errorAfter: number; readonly code?: string; readonly message?: string }
-  | { readonly slowMs: number };
+  | { readonly errorAfter: number; readonly code?: string; readonly message?: string };
 
 export interface Call {
   readonly n: number;
