@@ -167,18 +167,29 @@ describe("a thinking budget", () => {
     expect(budgets(wire.ledger)).toEqual([undefined, options.thinking]);
   });
 
-  it("stays while the model goes on from its own calls", async () => {
+  it("stays while the model goes on from its own calls, and thinks at the beginning of its turn alone", async () => {
     const { wire, answer } = await asking({
       model: "claude-sonnet-4-5",
-      script: (_, n) => (n === 0 ? { content: [{ thinking: "Hm." }, { tool: "look", id: "t" }] } : "Done."),
+      script: (_, n) => ({ content: [...(n === 0 ? [{ thinking: "Hm." }] : []), { tool: "look", id: `t${n}` }] }),
     });
-    const { content } = await answer({ options, maxTokens: 8_000 });
-    await answer({
-      options,
-      maxTokens: 8_000,
-      messages: [user("Hi."), answerMessage(content), user(result("t"))],
+    const messages: Message[] = [user("Hi.")];
+    for (const id of ["t0", "t1", "t2"]) {
+      const { content } = await answer({ options, maxTokens: 8_000, messages });
+      messages.push(answerMessage(content), user(result(id)));
+    }
+    expect(budgets(wire.ledger)).toEqual([options.thinking, options.thinking, options.thinking]);
+    expect(kinds(wire.ledger[2]?.body)[3]).toBe("assistant: tool_use");
+  });
+
+  it("that the provider refuses all the same is left out, and the question asked again, unpaid", async () => {
+    const message =
+      "messages.1.content.0.type: When `thinking` is enabled, a final `assistant` message must start with a thinking block";
+    const { wire, answer } = await asking({
+      model: "claude-sonnet-4-5",
+      faults: (n) => (n === 0 ? { status: 400, type: "invalid_request_error", message } : null),
     });
-    expect(budgets(wire.ledger)).toEqual([options.thinking, options.thinking]);
+    await answer({ options, maxTokens: 8_000 });
+    expect(budgets(wire.ledger)).toEqual([options.thinking, undefined]);
   });
 });
 

@@ -37,6 +37,7 @@ describe("refused, with the reason", () => {
     ["gpt-5", { max_output_tokens: 5 }, {}, "set the role's maxTokens instead"],
     ["gpt-5", { store: true }, {}, 'must not have "store"'],
     ["gpt-5", { api: "chat", background: true }, {}, "background needs the Responses API"],
+    ["gpt-5", { metadata: Object.fromEntries(Array.from({ length: 17 }, (_, i) => [`k${i}`, "v"])) }, {}, "16 members"],
     ["any", { n: 2 }, OWN, "n: must be 1"],
     ["any", { stream: true }, OWN, "stream: is decided here"],
   ])("%s: %j: %s", (model, options, env, words) => {

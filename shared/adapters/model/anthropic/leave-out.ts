@@ -5,6 +5,8 @@ import type { Draft, LeftOut } from "./request.ts";
 export function leaveOut(words: string, draft: Draft, leftOut: LeftOut): LeftOut | null {
   if (!leftOut.schema && draft.body.output_config?.format && /output_config|schema|grammar/i.test(words))
     return { ...leftOut, schema: true };
+  if (!leftOut.budget && draft.body.thinking?.type === "enabled" && /must start with a thinking block/i.test(words))
+    return { ...leftOut, budget: true };
   if (
     !leftOut.thinking &&
     hasThinking(draft) &&

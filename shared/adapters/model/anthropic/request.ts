@@ -13,11 +13,14 @@ export type Body = Anthropic.MessageCreateParamsStreaming;
 
 /** What a request does without, because the provider refused it with them. */
 export interface LeftOut {
+  /** The blocks of earlier answers. */
   readonly thinking: boolean;
+  /** The wish for more, on a budget. */
+  readonly budget: boolean;
   readonly schema: boolean;
   readonly files: ReadonlyMap<ShownFile, string>;
 }
-export const NOTHING_LEFT_OUT: LeftOut = { thinking: false, schema: false, files: new Map() };
+export const NOTHING_LEFT_OUT: LeftOut = { thinking: false, budget: false, schema: false, files: new Map() };
 
 export interface Draft {
   readonly body: Body;
@@ -44,7 +47,8 @@ export function draftOf(
     refused: leftOut.files,
     start,
   });
-  const options = withThinkingThatFits(said, request.maxTokens, written.turns);
+  const fits = !leftOut.budget && beginsWithThought(written.turns);
+  const options = withThinkingThatFits(said, request.maxTokens, fits);
   const { tools: own, gone } = wireTools(request.tools, written.turns);
   const tools = [...own, ...(serverTools as unknown as Anthropic.ToolUnion[])];
   const format = leftOut.schema ? null : formatOf(family, request);
@@ -75,19 +79,25 @@ function toolsOf(tools: readonly Anthropic.ToolUnion[], choice: AnthropicOptions
 }
 
 /**
- * A thinking budget is refused where the answer may not be longer than it (a summary), and where the model goes on from calls that no thinking stands before:
- * those of another model, before a switch in the middle of a turn. Such a question is asked without thinking.
+ * A thinking budget is refused where the answer may not be longer than it (a summary), and where the model goes on from a turn that no thinking begins: one of
+ * another model's, before a switch in the middle of it. Such a question is asked without thinking. Within its turn a model thinks once, at the beginning.
  */
 function withThinkingThatFits<O extends Pick<AnthropicOptions, "thinking">>(
   options: O,
   maxTokens: number,
-  turns: readonly Turn[],
+  fits: boolean,
 ): Omit<O, "thinking"> & Pick<AnthropicOptions, "thinking"> {
   const { thinking, ...rest } = options;
   if (thinking?.type !== "enabled") return options;
-  const last = turns.findLast(({ role }) => role === "assistant")?.content ?? [];
-  const called = turns.at(-1)?.content.some(({ type }) => type === "tool_result") === true;
-  return thinking.budget_tokens >= maxTokens || (called && !isThinkingBlock(last[0])) ? rest : options;
+  return thinking.budget_tokens >= maxTokens || !fits ? rest : options;
+}
+
+function beginsWithThought(turns: readonly Turn[]): boolean {
+  const said = turns.findLastIndex(
+    ({ role, content }) => role === "user" && content.every(({ type }) => type !== "tool_result"),
+  );
+  const first = turns.slice(said + 1).find(({ role }) => role === "assistant");
+  return first === undefined || isThinkingBlock(first.content[0]);
 }
 
 /** It thinks anyway, and is paid for it: this only shows what. */

@@ -30,7 +30,10 @@ const schema = z.strictObject({
     })
     .optional(),
   serviceTier: z.strictObject({ type: z.enum(["default", "priority", "flex", "reserved"]) }).optional(),
-  requestMetadata: z.record(z.string().min(1).max(256), z.string().max(256)).optional(),
+  requestMetadata: z
+    .record(z.string().min(1).max(256), z.string().max(256))
+    .refine((pairs) => Object.keys(pairs).length <= 16, "must have 16 members at most")
+    .optional(),
   outputConfig: z.strictObject({ effort: z.enum(["low", "medium", "high", "xhigh", "max"]) }).optional(),
   /** The id of the model that an ARN stands for, where it doesn't say: what the model takes follows from it. Not sent. */
   foundationModel: z.string().min(1).optional(),

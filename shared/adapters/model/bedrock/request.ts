@@ -94,13 +94,15 @@ function thinkingFields({ options, request }: Question, plan: Plan, messages: re
 }
 
 /**
- * Claude with a thinking budget refuses an answer that may not be longer than it (a summary), and to go on from calls that no thinking stands before. Such are
- * those of another model, before a switch in the middle of a turn: that turn is finished without thinking.
+ * Claude with a thinking budget refuses an answer that may not be longer than it (a summary), and to go on from a turn that no thinking begins. Such is one of
+ * another model's, before a switch in the middle of it: that turn is finished without thinking. Within its turn Claude thinks once, at the beginning.
  */
 function mayThink(messages: readonly WireMessage[]): boolean {
-  const last = messages.findLast(({ role }) => role === "assistant")?.content ?? [];
-  const calls = last.some((block) => block.toolUse !== undefined);
-  return !calls || last[0]?.reasoningContent !== undefined;
+  const said = messages.findLastIndex(
+    ({ role, content = [] }) => role === "user" && content.every((block) => block.toolResult === undefined),
+  );
+  const first = messages.slice(said + 1).find(({ role }) => role === "assistant");
+  return first === undefined || first.content?.[0]?.reasoningContent !== undefined;
 }
 
 function outputConfig({ outputConfig: given }: BedrockOptions, schema: Json | undefined): Partial<Input> {

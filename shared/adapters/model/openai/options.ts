@@ -31,7 +31,10 @@ const both = {
   prompt_cache_retention: z.enum(["in_memory", "24h"]).optional(),
   prompt_cache_options: z.looseObject({}).optional(),
   safety_identifier: text.max(128).optional(),
-  metadata: z.record(z.string().max(64), z.string().max(512)).optional(),
+  metadata: z
+    .record(z.string().max(64), z.string().max(512))
+    .refine((pairs) => Object.keys(pairs).length <= 16, "must have 16 members at most")
+    .optional(),
   user: text.optional(),
 };
 

@@ -68,14 +68,15 @@ const thinkingEnds: Rule = ({ messages }) =>
       : null,
   );
 
-/** Of a model that thinks on a budget, while it goes on from calls. */
+/** Of a model that thinks on a budget, while it goes on from calls: thinking stands before the last set of calls and results. */
 const thinkingStarts: Rule = ({ messages, thinking }) => {
-  const i = messages.findLastIndex(({ role }) => role === "assistant");
-  const first = messages[i]?.content[0]?.type ?? "thinking";
-  const called = messages.at(-1)?.content.some(({ type }) => type === "tool_result") === true;
-  return thinking?.type !== "enabled" || !called || first.endsWith("thinking")
+  const asked = messages.findLastIndex(
+    ({ role, content }) => role === "user" && !content.some(({ type }) => type === "tool_result"),
+  );
+  const first = messages[asked + 1]?.content[0]?.type ?? "thinking";
+  return thinking?.type !== "enabled" || first.endsWith("thinking")
     ? null
-    : `messages.${i}.content.0.type: Expected \`thinking\` or \`redacted_thinking\`, but found \`${first}\`. When \`thinking\` is enabled, a final \`assistant\` message must start with a thinking block.`;
+    : `messages.${asked + 1}.content.0.type: Expected \`thinking\` or \`redacted_thinking\`, but found \`${first}\`. When \`thinking\` is enabled, a final \`assistant\` message must start with a thinking block (preceeding the lastmost set of \`tool_use\` and \`tool_result\` blocks).`;
 };
 
 const idsOf = (message: WireMessage | undefined): string[] =>

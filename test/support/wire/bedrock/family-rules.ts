@@ -49,9 +49,11 @@ const reasoning: Rule = ({ modelId, body }, family) => {
   });
   if (found !== null) return found;
   const thinks = (more?.thinking as { readonly type?: string } | undefined)?.type === "enabled";
-  const lastTurn = messages.findLast(({ role }) => role === "assistant")?.content ?? [];
-  const first = lastTurn[0];
-  if (thinks && lastTurn.some((block) => "toolUse" in block) && first !== undefined && !("reasoningContent" in first))
+  const asked = messages.findLastIndex(
+    ({ role, content }) => role === "user" && !content.some((block) => "toolResult" in block),
+  );
+  const first = messages[asked + 1]?.content[0];
+  if (thinks && first !== undefined && !("reasoningContent" in first))
     return "Expected `thinking` or `redacted_thinking`, but found `tool_use`. When `thinking` is enabled, a final `assistant` message must start with a thinking block.";
   return null;
 };
