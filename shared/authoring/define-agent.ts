@@ -10,6 +10,7 @@ import { type AgentConfig, MAIN_PROCESS, type ModelYaml, NAME, NAME_RULE, type R
 import type { AgentFile } from "./agent-yaml.ts";
 import { BUILTINS } from "./builtins.ts";
 import type { LoadProblem } from "./problem.ts";
+import { isRedaction, redactionOf } from "./redaction.ts";
 import { isTool, NAME_OF_TOOL, ownName, toolDefinition } from "./tool.ts";
 import { inputParser, isWorkflow } from "./workflow.ts";
 import type { YamlPath } from "./yaml-lines.ts";
@@ -57,6 +58,7 @@ export function defineAgent(parts: AgentParts): DefinedAgent {
   const inYaml = (path: YamlPath, message: string): void => complain(yaml.file, yaml.lineOf(path), message);
 
   const tools = toolsOf(parts.tools, complain);
+  const redact = redactOf(parts.tools, complain);
   const roles = new Map(config.roles.map((role) => [role.name, defineRole(role, tools, parts, inYaml)]));
   const processes = processesOf(config, parts.workflows, complain, inYaml);
   const env = envOf(config, parts.env, inYaml);
@@ -66,7 +68,8 @@ export function defineAgent(parts: AgentParts): DefinedAgent {
   const models = new Map(Object.entries(config.models).map(([model, said]) => [model, settingsOf(said)]));
   const kept = config.retention === undefined ? {} : { retentionMs: config.retention };
   const limits = limitsOf(config);
-  return { ok: true, agent: { name, description, codeHash, roles, processes, env, models, limits, ...kept } };
+  const more = { ...kept, ...(redact === undefined ? {} : { redact }) };
+  return { ok: true, agent: { name, description, codeHash, roles, processes, env, models, limits, ...more } };
 }
 
 /** The same agent with every role on one model: what `--model` asks for. Another model is another code to a run, so the hash differs too. */
@@ -102,6 +105,16 @@ function toolsOf(module: LoadedModule | null, complain: Complain): ReadonlyMap<s
     else tools.set(name, toolDefinition(value, name));
   }
   return tools;
+}
+
+/** Two would have to be put in an order; one under two names is one. */
+function redactOf(module: LoadedModule | null, complain: Complain): AgentDefinition["redact"] {
+  const found = Object.entries(module?.exports ?? {}).filter(([, value]) => isRedaction(value));
+  const [first] = found;
+  const second = found.find(([, value]) => value !== first?.[1]);
+  if (module !== null && second !== undefined)
+    complain(module.file, module.lineOf?.(second[0]) ?? null, "two redactions are exported: make one of them");
+  return isRedaction(first?.[1]) ? redactionOf(first[1]) : undefined;
 }
 
 function defineRole(

@@ -17,5 +17,6 @@ export {
   type WorkflowFn,
 } from "../core/workflow/context.ts";
 export type { FileInfo } from "../ports/files.ts";
+export { defineRedaction, type FromOutside, type Redaction, redactTexts } from "./redaction.ts";
 export { defineTool, type Tool, type ToolCtx, type ToolOptions, type ToolOutput } from "./tool.ts";
 export { defineWorkflow } from "./workflow.ts";

@@ -98,6 +98,7 @@ export const ERRORS = {
   "file.attached": entry("request"),
   "idempotency.conflict": entry("request"),
   "agent.invalid": entry("request"),
+  "redaction.failed": entry("request"),
   not_in_this_version: entry("request"),
   "server.unreachable": entry("request", true),
   // ours

@@ -2,6 +2,7 @@
 import type { ErrorInfo } from "../core/errors.ts";
 import type { EngineDeps } from "./deps.ts";
 import { nudge } from "./hints.ts";
+import { redactedText } from "./redact.ts";
 
 export type Told = { readonly type: "told" } | { readonly type: "refused"; readonly error: ErrorInfo };
 
@@ -20,7 +21,12 @@ export async function cancelRun(
   run: { agent: string; runId: string; reason: string },
 ): Promise<Told> {
   const { agent, runId } = run;
-  const fact = { kind: "cancel", reason: run.reason, code: "run.cancelled" } as const;
+  const deployed = deps.agents.get(agent);
+  const what = { kind: "comment", name: null } as const;
+  const reason = deployed === null ? null : redactedText(deployed.agent, run.reason, what);
+  // A run must be stoppable whatever becomes of the words about it.
+  const said = run.reason === "" ? "" : reason?.ok ? reason.text : "(not recorded)";
+  const fact = { kind: "cancel", reason: said, code: "run.cancelled" } as const;
   const row = await deps.store.runs.get(agent, runId);
   if (row === null) return unknown(runId);
   const key = row.retries === 0 ? "cancel" : `cancel:${row.retries}`; // one of before a retry is void

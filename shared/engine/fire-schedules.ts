@@ -9,7 +9,7 @@ import { dueTimes } from "./catch-up.ts";
 import type { EngineDeps } from "./deps.ts";
 import { nudge } from "./hints.ts";
 import { traceStart } from "./spans.ts";
-import { startProblem } from "./start-run.ts";
+import { inputFor, startProblem } from "./start-run.ts";
 
 export type FireDeps = Pick<EngineDeps, "agents" | "queue" | "files" | "log" | "uuid"> & {
   readonly schedules: Schedules;
@@ -34,7 +34,8 @@ async function fireDue(deps: FireDeps, schedule: Schedule, now: number): Promise
   const { id, nextAt } = schedule;
   if (nextAt === null) return 0;
   const { fires, next } = dueTimes(deps.cron, { ...schedule, nextAt }, now);
-  const problem = fires.length === 0 ? null : await startProblem(deps, schedule);
+  const input = inputFor(deps, schedule); // it was made before its agent had a redaction, or another one
+  const problem = fires.length === 0 ? null : input.ok ? await startProblem(deps, schedule) : input.error;
   if (fires.length === 0 || problem !== null) {
     if (problem !== null)
       deps.log.error("schedule can't start its run", { schedule: id, agent: schedule.agent, error: problem.message });
@@ -44,7 +45,8 @@ async function fireDue(deps: FireDeps, schedule: Schedule, now: number): Promise
   let expected = nextAt;
   for (const [i, at] of fires.entries()) {
     const after = fires[i + 1] ?? next;
-    if (!(await fire(deps, schedule, { id, expected, at, next: after }))) return i;
+    if (!(await fire(deps, { ...schedule, input: input.ok ? input.value : null }, { id, expected, at, next: after })))
+      return i;
     if (after === null) return i + 1;
     expected = after;
   }

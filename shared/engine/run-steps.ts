@@ -5,9 +5,11 @@ import { jsonBytes, NotJson, toJson } from "../core/json.ts";
 import { PAYLOAD_MAX_BYTES, STEP_BACKOFF_MAX_MS, STEP_BACKOFF_MS, STEPS_PARALLEL_MAX } from "../core/limits.ts";
 import type { StepCall } from "../core/workflow/schedule.ts";
 import { asAuthorsCode } from "../core/workflow/window.ts";
+import type { AgentDefinition } from "../ports/agents.ts";
 import { authorsSignal } from "./authors-signal.ts";
 import type { EngineDeps } from "./deps.ts";
 import { linkedTo } from "./linked-signal.ts";
+import { redacted, redactedText } from "./redact.ts";
 
 type StepEnd = Extract<RunEvent, { type: "StepCompleted" | "StepFailed" }>;
 
@@ -23,9 +25,11 @@ export interface Steps {
   readonly finished: StepResult[];
 }
 
+type StepDeps = Pick<EngineDeps, "sleep"> & { readonly agent: Pick<AgentDefinition, "name" | "redact"> };
+
 /** Starts those whose turn it is and that aren't under way or waiting to be recorded, as many as may run at once. */
 export function startSteps(
-  deps: Pick<EngineDeps, "sleep">,
+  deps: StepDeps,
   calls: readonly StepCall[],
   { running, finished }: Steps,
   now: number,
@@ -49,11 +53,7 @@ export const stepEnd = ({ event, retryInMs }: StepResult, now: number): StepEnd 
   retryInMs === null || event.type === "StepCompleted" ? event : { ...event, retryAt: Math.ceil(now + retryInMs) };
 
 /** Null when the interrupt came first. Never rejects. */
-export async function runStep(
-  deps: Pick<EngineDeps, "sleep">,
-  step: StepCall,
-  interrupt: AbortSignal,
-): Promise<StepResult | null> {
+export async function runStep(deps: StepDeps, step: StepCall, interrupt: AbortSignal): Promise<StepResult | null> {
   const over = linkedTo(interrupt);
   const what = `step ${step.name}`;
   const signal = authorsSignal(what, over.signal);
@@ -63,13 +63,15 @@ export async function runStep(
   });
   const running = asAuthorsCode(
     what,
-    async (): Promise<StepResult> => completed(step, await step.fn({ idempotencyKey: step.idempotencyKey, signal })),
+    async (): Promise<StepResult> =>
+      completed(deps, step, await step.fn({ idempotencyKey: step.idempotencyKey, signal })),
   );
   try {
     return await Promise.race([running, timedOut]);
   } catch (thrown) {
     if (interrupt.aborted) return null; // most likely the code's own answer to its signal
-    return failed(step, "step.failed", `step ${step.name} failed: ${messageOf(thrown)}`);
+    const said = redactedText(deps.agent, messageOf(thrown), { kind: "stepError", name: step.name });
+    return failed(step, "step.failed", `step ${step.name} failed: ${said.ok ? said.text : said.error.message}`);
   } finally {
     over.abort();
     running.catch(() => {});
@@ -77,9 +79,11 @@ export async function runStep(
 }
 
 /** The value as it is now: what a replay reads is what the workflow sees first (c11). */
-function completed(step: StepCall, returned: unknown): StepResult {
+function completed({ agent }: StepDeps, step: StepCall, returned: unknown): StepResult {
   try {
-    const value = toJson(returned);
+    const kept = redacted(agent, toJson(returned), { kind: "stepResult", name: step.name });
+    if (!kept.ok) return final(step, kept.error.message);
+    const { value } = kept;
     const bytes = jsonBytes(value);
     if (bytes > PAYLOAD_MAX_BYTES)
       return final(step, `step ${step.name} returned ${bytes} bytes, over the limit of ${PAYLOAD_MAX_BYTES} bytes`);

@@ -107,7 +107,8 @@ async function rounds(work: TickWork, execution: Execution<Json>, clock: { now: 
     const gaveUp = giveUpWaits(work, outcome.pending);
     complete = await dispatch(work, round);
     const leaving = mustHandOver(work); // no step is begun by a worker, or by code, on its way out
-    if (!leaving) startSteps(deps, outcome.steps, steps, clock.now, writer.interrupt);
+    if (!leaving)
+      startSteps({ sleep: deps.sleep, agent: work.deployed.agent }, outcome.steps, steps, clock.now, writer.interrupt);
     if (complete.length > 0 || gaveUp || round.adopted.length > 0) continue; // one that was taken over may have ended
     if (steps.running.size > 0 || steps.finished.length > 0)
       await stirred(work, laterThanNow(work, outcome, steps), steps);

@@ -5,7 +5,7 @@ import { SCHEDULE_INPUT_BYTES, SCHEDULES_MAX } from "../core/limits.ts";
 import type { CronTimes } from "../ports/cron.ts";
 import type { NewSchedule, Schedule, Schedules } from "../ports/schedules.ts";
 import type { EngineDeps } from "./deps.ts";
-import { startProblem } from "./start-run.ts";
+import { inputFor, startProblem } from "./start-run.ts";
 
 export type ScheduleDeps = Pick<EngineDeps, "agents" | "files" | "store"> & {
   readonly schedules: Schedules;
@@ -24,10 +24,13 @@ const refused = (code: ErrorInfo["code"], message: string): Scheduled => ({
 
 export async function createSchedule(
   deps: ScheduleDeps,
-  request: ScheduleRequest,
+  asked: ScheduleRequest,
   createdBy: string,
 ): Promise<Scheduled> {
   const now = await deps.store.streams.now();
+  const input = inputFor(deps, asked);
+  if (!input.ok) return { type: "refused", error: input.error };
+  const request = { ...asked, input: input.value };
   const problem = await problemWith(deps, request, now);
   if (problem !== null) return { type: "refused", error: problem };
   const schedule = await deps.schedules.create({ ...written(deps, request, now), createdBy });
@@ -45,7 +48,10 @@ export async function changeSchedule(
   change: Partial<ScheduleRequest>,
 ): Promise<Scheduled> {
   const { name, agent, process, input, cron, zone, catchUp, nextAt } = before;
-  const request = { name, agent, process, input, cron, zone, catchUp, enabled: nextAt !== null, ...change };
+  const whole = { name, agent, process, input, cron, zone, catchUp, enabled: nextAt !== null, ...change };
+  const kept = inputFor(deps, whole);
+  if (!kept.ok) return { type: "refused", error: kept.error };
+  const request = { ...whole, input: kept.value };
   const now = await deps.store.streams.now();
   const problem = await problemWith(deps, request, now);
   if (problem !== null) return { type: "refused", error: problem };

@@ -5,13 +5,15 @@ import type { Fact } from "../core/events.ts";
 import { canonical, type Json, jsonBytes, toJson } from "../core/json.ts";
 import { PAYLOAD_MAX_BYTES } from "../core/limits.ts";
 import { streamIdOf } from "../core/stream-id.ts";
+import type { FromOutside } from "../ports/agents.ts";
 import type { PendingApproval, StreamRef } from "../ports/store.ts";
 import { cutKey, type Instead } from "./cut-request.ts";
 import type { EngineDeps } from "./deps.ts";
 import { hintOf, nudge } from "./hints.ts";
+import { type Redacted, redacted } from "./redact.ts";
 import { decisionKey } from "./task-approvals.ts";
 
-type SpeakDeps = Pick<EngineDeps, "store" | "queue" | "uuid">;
+type SpeakDeps = Pick<EngineDeps, "store" | "queue" | "uuid" | "agents">;
 export type Spoken = { readonly type: "told" } | { readonly type: "refused"; readonly error: ErrorInfo };
 
 const refused = (code: ErrorInfo["code"], message: string): Spoken => ({ type: "refused", error: { code, message } });
@@ -51,8 +53,10 @@ export async function decideApproval(deps: SpeakDeps, decision: ApprovalDecision
     );
   if (wanted.length > 1)
     return refused("approval.ambiguous", `${wanted.length} calls wait: name one. ${waiting(wanted)}`);
-  const { granted, by, comment } = decision;
-  const fact: Fact = { kind: "decision", key: approval.key, granted, by, comment };
+  const { granted, by } = decision;
+  const comment = kept(deps, agent, decision.comment, { kind: "comment", name: null });
+  if (!comment.ok) return { type: "refused", error: comment.error };
+  const fact: Fact = { kind: "decision", key: approval.key, granted, by, comment: String(comment.value) };
   const stream = { agent, runId, streamId: streamIdOf(approval.taskId) };
   return await tell(deps, stream, decisionKey(approval.key), fact);
 }
@@ -104,6 +108,15 @@ function said(fact: Fact): string {
   return fact.kind;
 }
 
+/** As it is recorded. Who doesn't serve the agent can't know what must be taken out, so it records nothing that a redaction might have to see. */
+function kept({ agents }: SpeakDeps, agent: string, value: Json, what: FromOutside): Redacted {
+  if (value === "") return { ok: true, value };
+  const deployed = agents.get(agent);
+  if (deployed !== null) return redacted(deployed.agent, value, what);
+  const message = `The agent "${agent}" isn't served here, so nobody knows what of this may be recorded. Mend it, or ask a server that serves it.`;
+  return { ok: false, error: { code: "agent.unknown", message } };
+}
+
 export interface Message {
   readonly agent: string;
   readonly runId: string;
@@ -117,14 +130,17 @@ export interface Message {
 }
 
 export async function sendMessage(deps: SpeakDeps, message: Message): Promise<Spoken> {
-  const { agent, runId, text, close, steer } = message;
+  const { agent, runId, close, steer } = message;
   const row = await deps.store.runs.get(agent, runId);
   if (row === null) return unknownRun(runId);
   if (row.mode !== "session") return refused("run.not_a_session", `Run ${runId} is no session: it takes no messages.`);
   const { idempotencyKey } = message;
   if (row.endedAt !== null && idempotencyKey === undefined) return endedRun(runId, row.endedAt); // one with a key may have been heard
-  if (text.trim() === "" && !close)
+  if (message.text.trim() === "" && !close)
     return refused("request.invalid", "The message is empty: say something, or close the session.");
+  const said = kept(deps, agent, message.text, { kind: "message", name: null });
+  if (!said.ok) return { type: "refused", error: said.error };
+  const text = String(said.value);
   const stream = { agent, runId, streamId: streamIdOf("w0t0") };
   return await tellOnce(deps, stream, { kind: "message", text, close, steer }, idempotencyKey);
 }
@@ -157,7 +173,7 @@ export interface SignalToRun {
 
 /** Kept until its workflow waits for it, if it ever does. */
 export async function sendSignal(deps: SpeakDeps, sent: SignalToRun): Promise<Spoken> {
-  const { agent, runId, signal, value } = sent;
+  const { agent, runId, signal } = sent;
   const row = await deps.store.runs.get(agent, runId);
   if (row === null) return unknownRun(runId);
   if (row.mode === "session")
@@ -167,6 +183,9 @@ export async function sendSignal(deps: SpeakDeps, sent: SignalToRun): Promise<Sp
     );
   const { idempotencyKey } = sent;
   if (row.endedAt !== null && idempotencyKey === undefined) return endedRun(runId, row.endedAt); // one with a key may have come
+  const received = kept(deps, agent, sent.value, { kind: "signal", name: signal });
+  if (!received.ok) return { type: "refused", error: received.error };
+  const { value } = received;
   const bytes = jsonBytes(value);
   if (bytes > PAYLOAD_MAX_BYTES)
     return refused("payload.too_large", `The signal's value of ${bytes} bytes is over ${PAYLOAD_MAX_BYTES} bytes.`);

@@ -10,6 +10,7 @@ import type { Actor } from "../ports/audit.ts";
 import type { NewRun } from "../ports/store.ts";
 import type { EngineDeps } from "./deps.ts";
 import { nudge } from "./hints.ts";
+import { type Redacted, redacted } from "./redact.ts";
 import { traceStart } from "./spans.ts";
 
 export interface StartRequest {
@@ -37,7 +38,10 @@ export type Started =
 
 const refused = (code: ErrorInfo["code"], message: string): Started => ({ type: "refused", error: { code, message } });
 
-export async function startRun(deps: EngineDeps, request: StartRequest): Promise<Started> {
+export async function startRun(deps: EngineDeps, asked: StartRequest): Promise<Started> {
+  const input = inputFor(deps, asked);
+  if (!input.ok) return { type: "refused", error: input.error };
+  const request = { ...asked, input: input.value };
   const wrong = await startProblem(deps, request);
   // A repeated request gets the run of then, whatever today's code would say to it.
   if (wrong !== null) return (await runOfThen(deps, request)) ?? { type: "refused", error: wrong };
@@ -75,6 +79,16 @@ export async function startRun(deps: EngineDeps, request: StartRequest): Promise
   );
   if (started.type === "existing") await nudge(deps, [{ ...hint, runId: started.runId }]); // perhaps its hint was lost
   return started;
+}
+
+/** As it is recorded, which is what the workflow gets and a repeated request is compared with. Of an agent that isn't served: as it came, and refused. */
+export function inputFor(
+  { agents }: Pick<EngineDeps, "agents">,
+  { agent, process = "main", input }: Pick<StartRequest, "agent" | "process" | "input">,
+): Redacted {
+  const deployed = agents.get(agent);
+  if (deployed === null) return { ok: true, value: input };
+  return redacted(deployed.agent, input, { kind: "input", name: process });
 }
 
 const conflict = ({ idempotencyKey }: StartRequest): Started =>

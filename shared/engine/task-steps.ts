@@ -144,5 +144,5 @@ async function run(
     env: deployed.agent.env,
     files: toolFiles(deps, hint.agent, hint.runId),
   };
-  return await callTool(deps, tool, call.use.args, ctx, work.interrupt);
+  return await callTool({ sleep: deps.sleep, agent: deployed.agent }, tool, call.use.args, ctx, work.interrupt);
 }

@@ -8,10 +8,11 @@ import { SEEN_IMAGES } from "../core/messages.ts";
 import { badArguments, resultTooLarge, toolFailed, toolTimedOut } from "../core/task/texts.ts";
 import { isToolParts, partsOf, type ToolParts } from "../core/tool-parts.ts";
 import { asAuthorsCode } from "../core/workflow/window.ts";
-import type { ToolContext, ToolDefinition } from "../ports/agents.ts";
+import type { AgentDefinition, ToolContext, ToolDefinition } from "../ports/agents.ts";
 import { authorsSignal } from "./authors-signal.ts";
 import type { EngineDeps } from "./deps.ts";
 import { linkedTo } from "./linked-signal.ts";
+import { redacted, redactedText } from "./redact.ts";
 import { traceToolCall } from "./spans.ts";
 
 export interface ToolResult {
@@ -35,7 +36,7 @@ const error = (text: string, again: boolean, fault: NonNullable<Tried["fault"]>)
   fault,
 });
 
-type ToolDeps = Pick<EngineDeps, "sleep">;
+type ToolDeps = Pick<EngineDeps, "sleep"> & { readonly agent: Pick<AgentDefinition, "name" | "redact"> };
 
 /** Null when the interrupt came first: nobody waits for the result any more. */
 export async function callTool(
@@ -67,9 +68,10 @@ async function runOnce(
   const over = linkedTo(interrupt);
   const what = `tool ${tool.name} of task ${ctx.taskId}, run ${ctx.runId}`;
   const signal = authorsSignal(what, over.signal);
+  const keep = (value: unknown): Tried => recordable(value, deps.agent, tool.name);
   const running = asAuthorsCode(what, async () => {
     const value = await tool.handler(args, { ...ctx, signal });
-    return isToolParts(value) ? await shown(value, ctx.files) : recordable(value);
+    return isToolParts(value) ? await shown(value, ctx.files, keep) : keep(value);
   });
   const timedOut = deps
     .sleep(tool.timeoutMs, over.signal)
@@ -78,7 +80,8 @@ async function runOnce(
     return await Promise.race([running, timedOut]);
   } catch (thrown) {
     if (interrupt.aborted) return null; // most likely the handler's own answer to its signal
-    return error(toolFailed(messageOf(thrown)), true, "exception");
+    const said = redactedText(deps.agent, messageOf(thrown), { kind: "toolError", name: tool.name });
+    return error(toolFailed(said.ok ? said.text : said.error.message), true, "exception");
   } finally {
     over.abort(); // ends the time-out's timer; a handler that goes on regardless is told once more
     running.catch(() => {});
@@ -86,9 +89,9 @@ async function runOnce(
 }
 
 /** Only what is attached to the run, and is what the author says it is. */
-async function shown(value: ToolParts, files: ToolContext["files"]): Promise<Tried> {
+async function shown(value: ToolParts, files: ToolContext["files"], keep: (value: unknown) => Tried): Promise<Tried> {
   const { parts, isError } = partsOf(value);
-  const text = recordable(parts.flatMap((p) => (p.type === "text" ? [p.text] : [])).join("\n"));
+  const text = keep(parts.flatMap((p) => (p.type === "text" ? [p.text] : [])).join("\n"));
   if (text.isError) return text;
   const attached = parts.some((p) => p.type !== "text") ? await files.list() : [];
   const media: MediaPart[] = [];
@@ -110,7 +113,7 @@ const kindOf = (mediaType: string): "image" | "pdf" | null => {
   return SEEN_IMAGES.has(mediaType) ? "image" : null;
 };
 
-function recordable(value: unknown): Tried {
+function recordable(value: unknown, agent: ToolDeps["agent"], name: string): Tried {
   let result: Json;
   try {
     result = toJson(value);
@@ -119,6 +122,9 @@ function recordable(value: unknown): Tried {
       return error(toolFailed(`its result is not JSON: ${thrown.message}`), false, "bad_result");
     throw thrown;
   }
+  const kept = redacted(agent, result, { kind: "toolResult", name });
+  if (!kept.ok) return error(toolFailed(kept.error.message), false, "bad_result");
+  result = kept.value;
   const bytes = jsonBytes(result);
   if (bytes > PAYLOAD_MAX_BYTES) return error(resultTooLarge(bytes, PAYLOAD_MAX_BYTES), false, "bad_result");
   return { result, isError: false, again: false };

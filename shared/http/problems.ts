@@ -39,6 +39,7 @@ export const STATUS = {
   "schedule.too_many": 409,
   "schedule.invalid": 422,
   "agent.invalid": 422,
+  "redaction.failed": 422,
   "file.unknown": 422,
   "file.unreadable": 422,
   "process.unknown": 422,

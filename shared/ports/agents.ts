@@ -78,7 +78,28 @@ export type ProcessDefinition =
 /** `task`: the run ends by itself. `session`: a conversation, until somebody closes it. */
 export type RunMode = "task" | "session";
 
+/** A value that comes from outside a run, as an author's redaction is told of it. */
+export interface FromOutside {
+  readonly kind:
+    | "input"
+    | "message"
+    /** Of a decision about a call, or of a cancel. */
+    | "comment"
+    | "signal"
+    | "toolResult"
+    /** What a tool threw, as text. */
+    | "toolError"
+    | "stepResult"
+    /** What a step threw, as text. */
+    | "stepError";
+  /** Of the process, signal, tool or step; null: it has none. */
+  readonly name: string | null;
+}
+export type RedactFn = (value: Json, what: FromOutside) => Json;
+
 export interface AgentDefinition {
+  /** Takes out of values what must never be recorded; left out: nothing. */
+  readonly redact?: RedactFn;
   /** How long its runs are kept after their end; left out: for ever. */
   readonly retentionMs?: number;
   readonly name: string;

@@ -169,6 +169,34 @@ describe("of a task with tools", () => {
     expect([keys.length, new Set(keys).size]).toEqual([2, 2]);
   });
 
+  test("a call that was under way is made by the fork under a key of its own", async () => {
+    const keys: string[] = [];
+    const hand = fate();
+    const charge = tool(
+      "charge",
+      (_, ctx) => {
+        keys.push(ctx.idempotencyKey);
+        if (keys.length > 1) return 1;
+        hand.dead = true;
+        hand.onDeath();
+        return new Promise(() => {});
+      },
+      { effects: "external", idempotency: "keyed" },
+    );
+    const roles = [role("r", { tools: [charge] })];
+    const model = createScriptedModel((request) =>
+      request.messages.length === 1 ? { tools: [{ name: "charge", args: {} }] } : "done",
+    );
+    const dies = t.stack(roles, { kind: "role", role: "r" }, { model, fate: hand });
+    const source = await dies.start(AGENT, "x");
+    await dies.drive({ agent: AGENT, runId: source });
+    const stack = t.stack(roles, { kind: "role", role: "r" }, { model });
+    const id = await forked(stack, source, undefined, true);
+    expect(await stack.drive({ agent: AGENT, runId: id })).toMatchObject({ status: "completed", output: "done" });
+    expect(new Set(keys).size).toBe(keys.length);
+    expect(keys.length).toBeGreaterThan(1);
+  });
+
   test("a step of the workflow is an effect too, and is done again under a new key", async () => {
     const keys: string[] = [];
     const stack = t.stack(

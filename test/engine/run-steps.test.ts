@@ -5,6 +5,9 @@ import type { StepCall } from "../../shared/core/workflow/schedule.ts";
 import { runStep, type StepResult } from "../../shared/engine/run-steps.ts";
 import { type Clock, createClock, drowsy, settle } from "./clock.ts";
 
+/** An agent without a redaction. */
+const NOBODYS = { name: "crew" };
+
 let clock: Clock;
 beforeEach(() => {
   clock = createClock();
@@ -22,7 +25,8 @@ const step = (fn: StepCall["fn"], rest: Partial<StepCall> = {}): StepCall => ({
   retryAt: null,
   ...rest,
 });
-const run = (of: StepCall, interrupt = never): Promise<StepResult | null> => runStep(clock, of, interrupt);
+const run = (of: StepCall, interrupt = never): Promise<StepResult | null> =>
+  runStep({ ...clock, agent: NOBODYS }, of, interrupt);
 const forever = (): Promise<never> => new Promise(() => {});
 const completed = (value: unknown) => ({ event: { type: "StepCompleted", op: 7, value }, retryInMs: null });
 const failed = (message: string, retryInMs: number | null, code = "step.failed") => ({
@@ -140,7 +144,7 @@ describe("an interrupt", () => {
         await settle();
       }
     });
-    const results = [clock, drowsy(clock)].map((deps) => runStep(deps, of, stop.signal));
+    const results = [clock, drowsy(clock)].map((deps) => runStep({ ...deps, agent: NOBODYS }, of, stop.signal));
     await settle();
     stop.abort(); // whichever notices it first, step or clock
     expect(await Promise.all(results)).toEqual([null, null]);

@@ -5,6 +5,9 @@ import { callTool, type ToolResult } from "../../shared/engine/tool-call.ts";
 import type { ToolContext, ToolDefinition } from "../../shared/ports/agents.ts";
 import { type Clock, createClock, drowsy, settle } from "./clock.ts";
 
+/** An agent without a redaction. */
+const NOBODYS = { name: "crew" };
+
 let clock: Clock;
 beforeEach(() => {
   clock = createClock();
@@ -35,7 +38,7 @@ const ctx: Omit<ToolContext, "signal"> = {
 };
 const never = new AbortController().signal;
 const call = (of: ToolDefinition, interrupt = never, args = {}): Promise<ToolResult | null> =>
-  callTool(clock, of, args, ctx, interrupt);
+  callTool({ ...clock, agent: NOBODYS }, of, args, ctx, interrupt);
 const returning = (value: unknown) => call(tool(() => value));
 const forever = (): Promise<never> => new Promise(() => {});
 
@@ -251,7 +254,9 @@ describe("an interrupt", () => {
   ])("isn't recorded as the tool's failure when the handler answers it by failing %s", async (_, handler) => {
     const stop = new AbortController();
     const failing = tool(handler);
-    const results = [clock, drowsy(clock)].map((deps) => callTool(deps, failing, {}, ctx, stop.signal));
+    const results = [clock, drowsy(clock)].map((deps) =>
+      callTool({ ...deps, agent: NOBODYS }, failing, {}, ctx, stop.signal),
+    );
     await settle();
     stop.abort(); // whichever notices it first, handler or clock
     expect(await Promise.all(results)).toEqual([null, null]);

@@ -26,6 +26,7 @@ const KEPT_CALLS = "test/engine/kept-calls.test.ts";
 const SIGNALS = "test/core/workflow/signals.test.ts";
 const KEEP_RUN = "test/engine/keep-run.test.ts";
 const ACTS = "test/kill-matrix/acts.test.ts";
+const REDACTION = "test/engine/redaction.test.ts";
 const FORK = "test/engine/fork.test.ts";
 const RETRY = "test/engine/retry.test.ts";
 const CHILDREN = "test/engine/children.test.ts";
@@ -35,6 +36,29 @@ const PROPERTIES = "test/core/workflow/properties.test.ts";
 const PLACE = "const placeOf = (after: number, digest: string): string => `${after} ${digest}`;";
 
 export const BUGS: readonly Bug[] = [
+  {
+    name: "what a tool throws is recorded as it is",
+    edits: [
+      {
+        file: "shared/engine/tool-call.ts",
+        find: 'redactedText(deps.agent, messageOf(thrown), { kind: "toolError", name: tool.name });',
+        replace: "{ ok: true, text: messageOf(thrown) } as const;",
+      },
+    ],
+    killedBy: { file: REDACTION, test: "nothing that comes from outside is recorded, or shown to a model, as it came" },
+  },
+  {
+    name: "a redaction that fails lets the value through",
+    edits: [
+      {
+        file: "shared/engine/redact.ts",
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: code to be found
+        find: 'return failed(`threw ${thrown instanceof Error ? `a ${thrown.name}` : "something"}`);',
+        replace: "return { ok: true, value: thrown === null ? null : value };",
+      },
+    ],
+    killedBy: { file: REDACTION, test: "has nothing recorded" },
+  },
   {
     name: "a schedule that catches up is moved on past what it hasn't fired",
     edits: [
@@ -68,7 +92,7 @@ export const BUGS: readonly Bug[] = [
     ],
     killedBy: {
       file: FORK,
-      test: "from one of its steps: what stands before is free; effects that would come again are named, and have new keys",
+      test: "a call that was under way is made by the fork under a key of its own",
     },
   },
   {

@@ -59,3 +59,21 @@ test("options that a provider would refuse are told at once, with their line; an
   folder.write("crew/agent.yaml", yaml("bedrock/amazon.nova-pro-v1:0"));
   expect(await problems(folder)).toEqual([expect.stringMatching(/^crew\/agent\.yaml:[56]: role "main": .*thinking/)]);
 });
+
+test("a redaction is taken from tools.ts, beside tools or alone; two are one too many", async () => {
+  const folder = agentFolder();
+  folder.write("crew/agent.yaml", YAML("crew"));
+  const one = 'export const redaction = defineRedaction((value, what) => (what.kind === "input" ? "[out]" : value));\n';
+  folder.write("crew/tools.ts", `import { defineRedaction } from "toren";\n${one}`);
+  const { agents } = await loadAgents(folder.agents, folder.options);
+  expect(agents[0]?.redact?.("secret", { kind: "input", name: "main" })).toBe("[out]");
+  folder.write("crew/tools.ts", `import { defineRedaction } from "toren";\n${one}export default redaction;\n`);
+  expect(await problems(folder)).toEqual([]);
+  folder.write(
+    "crew/tools.ts",
+    `import { defineRedaction } from "toren";\n${one}${one.replace("redaction", "second")}`,
+  );
+  expect(await problems(folder)).toEqual([
+    expect.stringMatching(/crew\/tools\.ts:3: two redactions are exported: make one of them/),
+  ]);
+});
