@@ -97,7 +97,7 @@ describe("a redaction", () => {
       const broken = await ctx
         .step("break", () => Promise.reject(new Error(`lost ${SECRET}`)), { attempts: 1 })
         .catch((e: unknown) => (e instanceof Error ? e.message : ""));
-      const answer = await ctx.ask<Json>("r", { input: ctx.input as Json, looked: looked as Json, broken });
+      const answer = await ctx.ask<Json>("r", { input: ctx.input, looked: looked as Json, broken });
       return [answer, (await ctx.waitFor<Json>("paid")) ?? null];
     });
     const stack = stackOf([role("r", { tools: [lookup, breaks, gated] })], main, model, { redact: noted });
@@ -168,7 +168,7 @@ describe("a redaction", () => {
       return new Promise(() => {});
     });
     const main = workflow(async (ctx) => [
-      await ctx.ask("r", { from: ctx.input as Json, step: (await ctx.step("s", async () => SECRET)) as Json }),
+      await ctx.ask("r", { from: ctx.input, step: (await ctx.step("s", async () => SECRET)) as Json }),
       await ctx.ask("r", "second"),
     ]);
     const dies = stackOf([role("r")], main, model, { fate: hand });
