@@ -1,4 +1,4 @@
-// A run that begins with another one's log: what is copied is replayed and free, what isn't is done again, under keys of its own.
+// Over 300 lines: every place of a fork, of one kind of run after the other. A run that begins with another one's log: what is copied is replayed and free, what isn't is done again, under keys of its own.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { fate } from "../../local/testing/mortal.ts";
 import { createScriptedModel, type Turn } from "../../shared/adapters/model/script.ts";
