@@ -16,6 +16,7 @@ import { jobsCommand } from "./commands/jobs.ts";
 import { keysCommand } from "./commands/keys.ts";
 import { migrateCommand } from "./commands/migrate.ts";
 import { modelServerCommand } from "./commands/model-server.ts";
+import { planCommand } from "./commands/plan.ts";
 import { pruneCommand } from "./commands/prune.ts";
 import { runCommand } from "./commands/run.ts";
 import { schedulesCommand } from "./commands/schedules.ts";
@@ -65,6 +66,7 @@ export function programFor(context: Context): Command {
     keysCommand,
     deadLettersCommand,
     pruneCommand,
+    planCommand,
     devCommand,
     serveCommand,
     workerCommand,

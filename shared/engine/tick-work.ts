@@ -6,7 +6,7 @@ import { streamIdOf } from "../core/stream-id.ts";
 import { depthOf } from "../core/workflow/child.ts";
 import { foldRun, type RunHistory } from "../core/workflow/fold.ts";
 import type { Execution } from "../core/workflow/schedule.ts";
-import type { Deployed, ProcessDefinition } from "../ports/agents.ts";
+import type { AgentDefinition, Deployed, ProcessDefinition } from "../ports/agents.ts";
 import type { Hint } from "../ports/queue.ts";
 import type { Circumstances, EngineDeps } from "./deps.ts";
 import { nudge } from "./hints.ts";
@@ -72,12 +72,14 @@ type Prepared =
   | { readonly ok: false; readonly error: ErrorInfo };
 
 /** The code of the run's process, as this worker has it, with the run's input. */
-export function prepare(work: TickWork): Prepared {
-  const created = work.log[0];
+export const prepare = ({ deployed, log, hint }: TickWork): Prepared => executionOf(deployed.agent, log, hint.runId);
+
+export function executionOf(agent: AgentDefinition, log: readonly RunEvent[], runId: string): Prepared {
+  const created = log[0];
   if (created?.type !== "RunCreated") throw new Error("a run's log begins with RunCreated");
-  const process: ProcessDefinition | undefined = work.deployed.agent.processes.get(created.process);
+  const process: ProcessDefinition | undefined = agent.processes.get(created.process);
   if (process === undefined) {
-    const known = [...work.deployed.agent.processes.keys()].join(", ");
+    const known = [...agent.processes.keys()].join(", ");
     return {
       ok: false,
       error: {
@@ -86,8 +88,7 @@ export function prepare(work: TickWork): Prepared {
       },
     };
   }
-  const { runId } = work.hint;
-  const depth = depthOf(work.log);
+  const depth = depthOf(log);
   if (process.kind !== "workflow") {
     const { role } = process;
     return {

@@ -360,6 +360,7 @@ describe("servers, and what concerns this machine", () => {
     expect((await call(["chat", "host", "--process", "main", ...local], { env: own })).err).toContain(
       "no conversation",
     );
+    expect((await call(["plan", "--agent", "host", ...served(), "--json"], { env: own })).out).toContain('"runs":[]');
     expect((await call(["doctor", "--agents", "served", "--json"], { env: own })).out).toContain('"psql"');
     expect((await call(["doctor", "--aws", "Nowhere", "--json"], { env: { ...own, AWS_REGION: "" } })).status).not.toBe(
       0,
