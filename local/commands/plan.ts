@@ -115,7 +115,11 @@ function show(terminal: Terminal, runs: readonly Planned[], more: boolean): void
   if (more) say(terminal, `There are more: only the newest ${RUNS_PAGE_MAX} were looked at.`);
 }
 
-function linesOf({ runId, agent, status, cuts, fails, anew, kept }: Planned, style: Style, columns: number): string[] {
+function linesOf(
+  { runId, agent, status, cuts, fails, anew, kept, children }: Planned,
+  style: Style,
+  columns: number,
+): string[] {
   const asks = cuts.some(({ calls }) => calls.length > 0);
   const state = fails !== null ? "failed" : asks ? "parked" : cuts.length > 0 ? "cancelled" : "done";
   const what =
@@ -130,6 +134,9 @@ function linesOf({ runId, agent, status, cuts, fails, anew, kept }: Planned, sty
     `${mark(state, style)} ${style.bold(agent)} ${style.dim(shortId(runId))}  ${what}  ${style.dim(status)}`,
     ...(fails === null ? [] : [cut(`    ${fails.code}: ${oneLine(fails.message)}`, columns)]),
     ...cuts.flatMap((one) => cutLines(one, columns)),
+    ...(children.length === 0
+      ? []
+      : [`    not taken over: ${counted(children.length, "child run")}, with what they did and cost`]),
     ...(anew + kept === 0 ? [] : [`    of its new plan ${counted(kept, "task")} free, ${anew} anew`]),
   ];
 }

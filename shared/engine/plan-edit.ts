@@ -9,7 +9,7 @@ import { headerOf } from "../core/task/header.ts";
 import { effectiveTask, replay } from "../core/task/replay.ts";
 import { foldRun } from "../core/workflow/fold.ts";
 import { planTick, type TickPlan } from "../core/workflow/plan.ts";
-import { droppedTasks } from "../core/workflow/repeat.ts";
+import { type Dropped, dropped, newWork } from "../core/workflow/repeat.ts";
 import { type Advance, advance } from "../core/workflow/schedule.ts";
 import type { AgentDefinition } from "../ports/agents.ts";
 import { checkOf } from "./task-work.ts";
@@ -45,11 +45,13 @@ export interface EditPlan {
   readonly anew: number;
   /** How many recorded tasks of cut plans it would take over, free. */
   readonly kept: number;
+  /** Runs that its cut plans started and that it wouldn't take over. What they did and cost isn't in the cuts. */
+  readonly children: readonly string[];
   /** Why the run would end with this code; null: it would go on. */
   readonly fails: ErrorInfo | null;
 }
 
-const NOTHING: EditPlan = { cuts: [], anew: 0, kept: 0, fails: null };
+const NOTHING: EditPlan = { cuts: [], anew: 0, kept: 0, children: [], fails: null };
 
 export async function planEdit(agent: AgentDefinition, record: RunRecord): Promise<EditPlan> {
   const log = [...record.log];
@@ -71,14 +73,22 @@ export async function planEdit(agent: AgentDefinition, record: RunRecord): Promi
   }
   const history = foldRun(log);
   const digests = new Map([...record.tasks].map(([id, task]) => [id, task.digest]));
-  const plan = planTick(advanced.decisions, history, digests);
-  const dropped = reasons.length === 0 ? [] : droppedTasks(history, plan, NEW);
+  const runs = new Set(history.cutChildren.map(({ run }) => run));
+  const plan = planTick(advanced.decisions, history, { digests, children: runs });
+  const left = reasons.length === 0 ? NONE : dropped(history, plan, NEW);
+  const repeats = newWork(plan, log, (role) => acts(agent, role)).length > 0;
   const standing = [...history.taken, ...plan.waves.flatMap((wave) => wave.claimed)];
-  const cuts = [...runCut(reasons, dropped, record), ...standing.flatMap((id) => taskCut(agent, id, record))];
+  const cuts = [...runCut(reasons, left, repeats, record), ...standing.flatMap((id) => taskCut(agent, id, record))];
   const { outcome } = advanced;
   const fails = outcome.type === "failed" ? outcome.error : null;
-  return { cuts, fails, ...(reasons.length === 0 ? { anew: 0, kept: 0 } : planned(plan)) };
+  return { cuts, fails, children: left.children, ...(reasons.length === 0 ? { anew: 0, kept: 0 } : planned(plan)) };
 }
+
+const NONE: Dropped = { tasks: [], children: [] };
+
+/** Whether a task of this role, or of any (null), can make a call that can't be repeated. */
+const acts = ({ roles }: AgentDefinition, role: string | null): boolean =>
+  (role === null ? [...roles.values()] : [roles.get(role)]).some((one) => one?.tools.some(isUnrepeatable) ?? false);
 
 /** Exceeds every generation that could have decided anything. */
 const NEW = Number.MAX_SAFE_INTEGER;
@@ -89,12 +99,13 @@ const planned = ({ waves }: TickPlan): Pick<EditPlan, "anew" | "kept"> => ({
 });
 
 /** All cuts of the workflow as one: what they are for is said, what falls to nobody is counted once. */
-function runCut(reasons: readonly string[], dropped: readonly string[], { tasks }: RunRecord): PlannedCut[] {
+function runCut(reasons: readonly string[], left: Dropped, repeats: boolean, { tasks }: RunRecord): PlannedCut[] {
   if (reasons.length === 0) return [];
-  const logs = dropped.map((id) => [id, effectiveTask(tasks.get(id)?.log ?? [])] as const);
-  const calls = logs.flatMap(([id, log]) => externalCalls(log).map((tool) => `${id}: ${tool}`));
+  const logs = left.tasks.map((id) => [id, effectiveTask(tasks.get(id)?.log ?? [])] as const);
+  const done = logs.flatMap(([id, log]) => externalCalls(log).map((tool) => `${id}: ${tool}`));
   const price = priceOf(logs.flatMap(([, log]) => log.flatMap((e) => (e.type === "LlmCallCompleted" ? [e.cost] : []))));
-  return [{ stream: "run", reason: [...new Set(reasons)].join("; "), calls, price }];
+  // Nothing new could do it again: nobody is asked.
+  return [{ stream: "run", reason: [...new Set(reasons)].join("; "), calls: repeats ? done : [], price }];
 }
 
 /** Completed ones that nothing makes safe to repeat. */
