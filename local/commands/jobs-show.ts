@@ -8,7 +8,7 @@ import { waveNames } from "../client/follow.ts";
 import { wholeRunId } from "../client/run-id.ts";
 import { styleOf } from "../terminal/style.ts";
 import { cut, oneLine } from "../terminal/terminal.ts";
-import { accountLines, familyLines, headline, originLines, reasonLines, treeLines } from "../terminal/tree.ts";
+import { accountLines, headline, originLines, reasonLines, treeLines } from "../terminal/tree.ts";
 import { decidedLines, transcriptLines, waitLines, waitsForPerson } from "../terminal/waits.ts";
 import { type Context, EXIT, parseCount, subcommand, writeJson } from "./context.ts";
 import { outputText } from "./run.ts";
@@ -58,7 +58,6 @@ async function show({ terminal }: Context, typed: string, options: Options): Pro
       "",
       ...treeLines(run, tree),
       "",
-      ...familyLines(run, tree),
       ...accountLines(run, style),
       ...decidedLines(run, style, now),
       ...(waitsForPerson(run) ? ["", ...waitLines(run, style, now)] : reasonLines(run, style)),

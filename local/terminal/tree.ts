@@ -78,28 +78,28 @@ const STATES: Readonly<Partial<Record<RunJson["status"], string>>> = {
 const stateOf = (run: RunJson): string => STATES[run.status] ?? run.status;
 
 export function treeLines(run: RunJson, options: TreeOptions): string[] {
-  const whole = run.waves.flatMap((wave) => waveLines(wave, options, true));
+  const whole = [...run.waves.flatMap((wave) => waveLines(wave, options, true)), ...childLines(run, options, true)];
   if (whole.length <= options.rows) return whole;
-  const brief = run.waves.flatMap((wave) => waveLines(wave, options, false));
+  const brief = [...run.waves.flatMap((wave) => waveLines(wave, options, false)), ...childLines(run, options, false)];
   if (brief.length <= options.rows) return brief;
   const hidden = brief.length - options.rows + 1;
   return [options.style.dim(`  … ${counted(hidden, "line")} above`), ...brief.slice(hidden)];
 }
 
-/** The runs that its workflow started, and what everything below the run came to. None: no lines. */
-export function familyLines(run: RunJson, { style, columns }: TreeOptions): string[] {
-  if (run.below === null) return [];
-  const width = Math.max(...run.children.map((child) => child.process.length));
-  const lines = run.children.map((child) => {
-    const start = `  ${mark(markOfRun(child.status), style)} ${child.process.padEnd(width)}  ${style.dim(child.runId)}  ${child.status}`;
-    const spent = child.modelCalls === 0 ? "" : `  ${cost(child.costUsd, child.simulated)}`;
-    return visible(start) + spent.length > columns ? start : `${start}${style.dim(spent)}`;
-  });
+/** The runs that its workflow started; in brief how far they are. */
+function childLines(run: RunJson, options: TreeOptions, whole: boolean): string[] {
+  const { style } = options;
+  if (run.childCount === 0) return [];
+  const ended = run.children.filter(isEnded).length;
+  const label = `runs  ${style.dim(`${grouped(ended)} of ${grouped(run.childCount)}`)}`;
+  const first = `  ${mark(ended === run.childCount ? "done" : "running", style)} ${label}`;
+  if (!whole) return [first];
   const more = run.childCount - run.children.length;
-  const { runs, modelCalls, tokens: total, costUsd, simulated } = run.below;
-  const sum = `${counted(runs, "run")} below: ${counted(modelCalls, "model call")} · ${grouped(total)} tokens · ${cost(costUsd, simulated)}`;
-  const rest = more > 0 ? [style.dim(`  … and ${grouped(more)} more`)] : [];
-  return ["  children", ...lines, ...rest, style.dim(`  ${sum}`), ""];
+  const lines = run.children.map((child) => {
+    const spent = { calls: child.modelCalls, tokens: child.tokens, usd: child.costUsd };
+    return line(markOfRun(child.status), `${child.process} ${style.dim(shortId(child.runId))}`, spent, "    ", options);
+  });
+  return [first, ...lines, ...(more > 0 ? [style.dim(`    … and ${grouped(more)} more`)] : [])];
 }
 
 type Wave = RunJson["waves"][number];
@@ -184,10 +184,10 @@ export const visible = (text: string): number => [...stripVTControlCharacters(te
 
 /** What a run came to: calls, tokens, cost; then the receipt of what was not paid again. */
 export function accountLines(
-  run: Pick<RunJson, "usage" | "costUsd" | "simulated" | "receipt" | "budget">,
+  run: Pick<RunJson, "usage" | "costUsd" | "simulated" | "receipt" | "budget" | "below">,
   style: Style,
 ): string[] {
-  const { receipt } = run;
+  const { receipt, below } = run;
   const unpaid = receipt.unanswered === 0 ? "" : ` · ${grouped(receipt.unanswered)} without an answer`;
   const calls = `${counted(receipt.modelCalls, "model call")}${unpaid} · ${tokensLine(run.usage)} · ${cost(run.costUsd, run.simulated)}`;
   const saved =
@@ -198,6 +198,11 @@ export function accountLines(
   return [
     `  ${calls}`,
     `  replayed ${grouped(receipt.replayed)}${saved} · ${receipt.repaid === 0 ? repaid : style.red(repaid)}`,
+    ...(below === null
+      ? []
+      : [
+          `  below it ${counted(below.runs, "run")}: ${counted(below.modelCalls, "model call")} · ${grouped(below.tokens)} tokens · ${cost(below.costUsd, below.simulated)}`,
+        ]),
     ...budgetLines(run.budget),
   ];
 }

@@ -107,11 +107,15 @@ export function createCrew(options: { database: Database; agents: Agents; agent:
     rest: async (runId) => {
       const own = shift;
       const before = own.moves;
-      const quiet = (): boolean => own === shift && !own.guarding && own.worker.inFlight(runId) === 0;
+      let family: readonly string[] = [runId];
+      const quiet = (): boolean =>
+        own === shift && !own.guarding && family.every((id) => own.worker.inFlight(id) === 0);
       if (!quiet()) return { rests: false, dueInMs: null };
-      const { rows } = await database.pool.query<{ rests: boolean; due_in_ms: number | null }>(restQuery(agent), [
-        runId,
-      ]);
+      const { rows } = await database.pool.query<{ rests: boolean; due_in_ms: number | null; family: string[] }>(
+        restQuery(agent),
+        [runId],
+      );
+      family = rows[0]?.family ?? family;
       const rests = rows[0]?.rests === true && quiet() && own.moves === before;
       return { rests, dueInMs: rows[0]?.due_in_ms ?? null };
     },
@@ -135,10 +139,15 @@ export function createCrew(options: { database: Database; agents: Agents; agent:
   };
 }
 
+/** Of the run and what stands below it: a run that waits for a child goes on by itself as long as the child does. */
 const restQuery = (agent: string): string => `
-  SELECT NOT EXISTS (SELECT FROM agent_${agent}.streams WHERE run_id = $1::uuid
+  WITH RECURSIVE family AS (
+    SELECT $1::uuid AS run_id UNION ALL SELECT c.run_id FROM family f JOIN agent_${agent}.runs c ON c.parent = f.run_id
+  )
+  SELECT (SELECT array_agg(run_id::text) FROM family) AS family,
+     NOT EXISTS (SELECT FROM agent_${agent}.streams WHERE run_id IN (SELECT run_id FROM family)
                      AND (status IN ('ready', 'running') OR status = 'parked' AND wake_at <= clock_timestamp()))
-     AND NOT EXISTS (SELECT FROM toren_control.queue_messages WHERE body->>'runId' = $1::text AND dead_at IS NULL
+     AND NOT EXISTS (SELECT FROM toren_control.queue_messages WHERE body->>'runId' IN (SELECT run_id::text FROM family) AND dead_at IS NULL
                      AND (receipt IS NOT NULL OR visible_at <= clock_timestamp())) AS rests,
      (SELECT (extract(epoch FROM min(wake_at) - clock_timestamp()) * 1000)::float8 FROM agent_${agent}.streams
-      WHERE run_id = $1::uuid AND status = 'parked') AS due_in_ms`;
+      WHERE run_id IN (SELECT run_id FROM family) AND status = 'parked') AS due_in_ms`;

@@ -1,4 +1,5 @@
-// Everything on record of a run, as lines of JSON: the rows of its tables, a page at a time, so that neither side ever holds more than a page.
+// Everything on record of a run and what stands below it, as lines of JSON: the rows of its tables, a page at a time, so that neither side ever holds more than
+// a page.
 import { TorenError } from "../core/errors.ts";
 import type { Json } from "../core/json.ts";
 import { EXPORT_PAGE_BYTES } from "../core/limits.ts";
@@ -19,8 +20,9 @@ export const EXPORTED = [
 ] as const;
 export type ExportedTable = (typeof EXPORTED)[number];
 
-/** Where a reader is: behind a row of a table. */
+/** Where a reader is: behind a row of a table of the run itself, or of one below it. */
 export interface ExportPlace {
+  readonly run: string;
   readonly table: ExportedTable;
   readonly key: string;
   readonly number: number;
@@ -41,12 +43,13 @@ export async function exportRun(
   { agent, runId, after }: { agent: string; runId: string; after: string },
 ): Promise<ExportPage> {
   const lines: string[] = [];
+  const runs = [runId, ...(await deps.store.children.allBelow(agent, runId))];
   let bytes = 0;
-  for (let place: ExportPlace | null = decode(after); place !== null; ) {
-    const { table }: ExportPlace = place;
+  for (let place: ExportPlace | null = decode(after, runs); place !== null; ) {
+    const { run, table }: ExportPlace = place;
     const rows: readonly { key: string; number: number; row: Json }[] = await deps.store.exports.rows(
       agent,
-      runId,
+      run,
       place,
     );
     for (const { row } of rows) {
@@ -55,30 +58,33 @@ export async function exportRun(
       lines.push(line);
     }
     const last = rows.at(-1);
-    place = last === undefined ? following(table) : { table, key: last.key, number: last.number };
+    place = last === undefined ? following(run, table, runs) : { run, table, key: last.key, number: last.number };
     if (bytes >= EXPORT_PAGE_BYTES && place !== null) return { lines, next: encode(place) };
   }
   return { lines, next: null };
 }
 
-function following(table: ExportedTable): ExportPlace | null {
+function following(run: string, table: ExportedTable, runs: readonly string[]): ExportPlace | null {
   const next = EXPORTED[EXPORTED.indexOf(table) + 1];
-  return next === undefined ? null : { table: next, ...START };
+  if (next !== undefined) return { run, table: next, ...START };
+  const child = runs[runs.indexOf(run) + 1];
+  return child === undefined ? null : { run: child, table: EXPORTED[0], ...START };
 }
 
-const encode = ({ table, key, number }: ExportPlace): string =>
-  `x1.${table}.${number}.${Buffer.from(key).toString("base64url")}`;
+const encode = ({ run, table, key, number }: ExportPlace): string =>
+  `x1.${table}.${number}.${Buffer.from(key).toString("base64url")}.${run}`;
 
-const CURSOR = /^x1\.([a-z_]+)\.(-?\d{1,15})\.([\w-]{0,200})$/;
+const CURSOR = /^x1\.([a-z_]+)\.(-?\d{1,15})\.([\w-]{0,200})\.([0-9a-f-]{36})$/;
 
-function decode(after: string): ExportPlace {
-  if (after === "") return { table: "runs", ...START };
-  const [, name, number, key] = CURSOR.exec(after) ?? [];
+function decode(after: string, runs: readonly string[]): ExportPlace {
+  if (after === "") return { run: runs[0] ?? "", table: "runs", ...START };
+  const [, name, number, key, id] = CURSOR.exec(after) ?? [];
   const table = EXPORTED.find((t) => t === name);
-  if (table === undefined || number === undefined || key === undefined)
+  const run = runs.find((one) => one === id);
+  if (run === undefined || table === undefined || number === undefined || key === undefined)
     throw new TorenError(
       "request.invalid",
       "`after` isn't a cursor of this route. Pass the `next` of the page before, or leave it out.",
     );
-  return { table, key: Buffer.from(key, "base64url").toString().replaceAll("\0", ""), number: Number(number) };
+  return { run, table, key: Buffer.from(key, "base64url").toString().replaceAll("\0", ""), number: Number(number) };
 }

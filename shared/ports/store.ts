@@ -279,6 +279,8 @@ export interface ChildStore {
   open(agent: string, parent: string): Promise<string[]>;
   /** The oldest first, `limit` at most; `count`: how many there are. */
   list(agent: string, parent: string, limit: number): Promise<{ children: ChildRow[]; count: number }>;
+  /** Everything below a run, in the order in which it began. */
+  allBelow(agent: string, runId: string): Promise<string[]>;
   /** What the model calls of everything below a run came to, and how many runs that is; null: there are none. */
   below(agent: string, runId: string): Promise<{ runs: number; spent: Spent } | null>;
 }

@@ -497,7 +497,7 @@ SELECT run_id, events::float8 AS events, coalesce(files, '{}') AS files FROM lis
 WITH lines AS (
   (SELECT '' AS k, 0::bigint AS n, to_jsonb(r) AS row FROM :agent.runs r WHERE $2::text = 'runs' AND r.run_id = $1::uuid AND $4::bigint < 0)
   UNION ALL
-  (SELECT s.stream_id, 0, to_jsonb(s) FROM :agent.streams s WHERE $2::text = 'streams' AND s.run_id = $1::uuid AND s.stream_id > $3::text ORDER BY s.stream_id LIMIT $5::int)
+  (SELECT s.stream_id, 0, to_jsonb(s) - ARRAY['counted', 'count_at'] FROM :agent.streams s WHERE $2::text = 'streams' AND s.run_id = $1::uuid AND s.stream_id > $3::text ORDER BY s.stream_id LIMIT $5::int)
   UNION ALL
   (SELECT '', b.wave, to_jsonb(b) FROM :agent.waves b WHERE $2::text = 'waves' AND b.run_id = $1::uuid AND b.wave > $4::bigint ORDER BY b.wave LIMIT $5::int)
   UNION ALL
@@ -697,6 +697,13 @@ SELECT id, floor(extract(epoch FROM at) * 1000)::float8 AS at, by_name, key_id, 
 FROM toren_control.audit
 WHERE ($1::uuid IS NULL OR run_id = $1::uuid) AND ($2::bigint IS NULL OR id < $2::bigint)
 ORDER BY id DESC LIMIT $3::int
+`,
+  "list-below": `
+WITH RECURSIVE tree AS (
+  SELECT c.run_id, c.created_at FROM :agent.runs c WHERE c.parent = $1::uuid
+  UNION ALL SELECT c.run_id, c.created_at FROM tree t JOIN :agent.runs c ON c.parent = t.run_id
+)
+SELECT run_id FROM tree ORDER BY created_at, run_id
 `,
   "list-call-events": `
 SELECT stream_id, seq, type, payload - 'response' - 'result' - 'args' AS payload, floor(extract(epoch FROM recorded_at) * 1000)::float8 AS recorded_at

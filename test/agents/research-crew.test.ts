@@ -63,4 +63,27 @@ describe("the crew", () => {
     expect(await run.until("ended")).toBe("completed");
     expect((await run.result()).output).toMatch(/good notes.*could not be researched/);
   });
+
+  test("several questions are runs of their own: a kill while they work costs nothing, and one that fails sinks no other", async () => {
+    const writing = Promise.withResolvers<void>();
+    await open({
+      planner: ({ text }) => plan(`about ${text}`),
+      researcher: ({ text }) => (text.includes("bad") ? { refusal: true } : `notes ${text}`),
+      writer: ({ n, text }) => {
+        if (n > 0) return text;
+        writing.resolve();
+        return new Promise(() => {});
+      },
+    });
+    const run = await crew.start("one\nbad\ntwo", { process: "several" });
+    await writing.promise;
+    await run.kill();
+    expect(await run.until("ended")).toBe("completed");
+    const answers = (await run.result()).output as { question: string; answer: string }[];
+    expect(answers.map((a) => a.question)).toEqual(["one", "bad", "two"]);
+    expect(answers[0]?.answer).toContain("notes about one");
+    expect(answers[1]?.answer).toBe("No answer: workflow.threw");
+    expect(answers[2]?.answer).toContain("notes about two");
+    expect(["planner", "researcher", "writer"].map((role) => crew.modelCalls(role))).toEqual([3, 3, 3]);
+  });
 });

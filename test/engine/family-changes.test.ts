@@ -4,6 +4,7 @@ import { createScriptedModel, type ScriptedModel } from "../../shared/adapters/m
 import type { WorkflowFn } from "../../shared/core/workflow/context.ts";
 import { cancelRun } from "../../shared/engine/cancel-run.ts";
 import { eraseRun, pruneRuns } from "../../shared/engine/erase-runs.ts";
+import { type ExportPage, exportRun } from "../../shared/engine/export-run.ts";
 import { forkRun } from "../../shared/engine/fork-run.ts";
 import { readRun } from "../../shared/engine/read-run.ts";
 import { retryRun } from "../../shared/engine/retry-run.ts";
@@ -200,6 +201,38 @@ describe("a retry", () => {
   });
 });
 
+test("a retry hears of a child that ended when its parent had failed, and told nobody", async () => {
+  let broken = true;
+  const { stack } = family({
+    main: async (ctx) => await Promise.all([ctx.run("slow", null), ctx.waitFor("fail").then(failing)]),
+    slow: async (ctx) => await ctx.waitFor("go"),
+  });
+  const failing = () => {
+    if (broken) throw new Error("out of order");
+    return "mended";
+  };
+  const { runId } = await started(stack);
+  const [slow] = await children(runId);
+  const stream = { agent: AGENT, runId: slow?.run_id ?? "", streamId: "run" };
+  const as = { owner: stack.deps.uuid(), generation: 1, leaseMs: 30_000, solo: false };
+  const taken = await stack.deps.store.streams.acquire(stream, as); // whoever is about to write its end when its parent fails
+  if (taken.type !== "acquired") throw new Error(taken.type);
+  await sendSignal(stack.deps, { agent: AGENT, runId, signal: "fail", value: null });
+  await until(async () => (await stack.drive({ agent: AGENT, runId }))?.status === "failed");
+  const { lease } = taken;
+  const next = { type: "end", outcome: { status: "completed", output: "in time" } } as const;
+  const events = [{ type: "RunCompleted", payload: { output: "in time" } }];
+  expect(
+    await stack.deps.store.streams.append({ lease, head: lease.head, events, next, progress: true }),
+  ).toMatchObject({ type: "ok" });
+  broken = false;
+  expect(await retryRun(stack.deps, { agent: AGENT, runId, by: "ann" })).toEqual({ type: "told" });
+  expect(await stack.drive({ agent: AGENT, runId })).toMatchObject({
+    status: "completed",
+    output: ["in time", "mended"],
+  });
+});
+
 describe("a copy, and an end", () => {
   const processes = {
     main: async (ctx: never) => {
@@ -249,6 +282,22 @@ describe("a copy, and an end", () => {
     expect(await forkRun(stack.deps, { agent: AGENT, runId, rerun: false, by: "ann" })).toMatchObject({
       type: "started",
     });
+  });
+
+  test("a run is exported with its children, a page at a time", async () => {
+    const { stack } = family(processes as never);
+    const { runId } = await started(stack);
+    const ids = [runId, ...(await children(runId)).map((c) => c.run_id)];
+    const lines: { table: string; row: { run_id?: string } }[] = [];
+    for (let after: string | null = ""; after !== null; ) {
+      const page: ExportPage = await exportRun(stack.deps, { agent: AGENT, runId, after });
+      lines.push(...page.lines.map((line) => JSON.parse(line)));
+      after = page.next;
+    }
+    expect(lines.filter((l) => l.table === "runs").map((l) => l.row.run_id)).toEqual(ids);
+    expect(new Set(lines.filter((l) => l.table === "events").map((l) => l.row.run_id))).toEqual(new Set(ids));
+    const other = `x1.events.0..${"0".repeat(8)}-0000-4000-8000-${"0".repeat(12)}`;
+    await expect(exportRun(stack.deps, { agent: AGENT, runId, after: other })).rejects.toThrow("isn't a cursor");
   });
 
   test("a run is erased with its children, when all of them have ended, and a child never by itself", async () => {

@@ -208,7 +208,7 @@ export const BUGS: readonly Bug[] = [
         replace: ".filter(({ seq, run }) => run !== childRunId(runId, seq))",
       },
     ],
-    killedBy: { file: FAMILY_CHANGES, test: "has children go on that were stopped with it" },
+    killedBy: { file: FAMILY_CHANGES, test: "a retry hears of a child that ended when its parent had failed" },
   },
   {
     name: "a child is retried while its parent has heard of its end",

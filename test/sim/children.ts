@@ -67,6 +67,7 @@ export function createSimChildren(connection: Connection): ChildStore {
         });
         return { children, count: all.length };
       }),
+    allBelow: async () => [],
     below: async () => null,
   };
 }

@@ -44,6 +44,8 @@ export const createChildren = (statements: Statements): ChildStore => ({
     const rows = await statements.ask<ListRow>("list-children", agent, [parent, limit]);
     return { children: rows.map(childRow), count: rows[0]?.count ?? 0 };
   },
+  allBelow: async (agent, runId) =>
+    (await statements.ask<{ run_id: string }>("list-below", agent, [runId])).map((row) => row.run_id),
   below: async (agent, runId) => {
     const [row] = await statements.ask<SpentRow & { runs: number }>("spent-below", agent, [runId]);
     return row === undefined || row.runs === 0 ? null : { runs: row.runs, spent: spentOf(row) };

@@ -1,10 +1,11 @@
--- A page of one table's rows that belong to a run, in the order of their keys, with the columns as they are. A blob comes in parts of $7 characters.
+-- A page of one table's rows that belong to a run, in the order of their keys, with the columns as they are; what of a stream is in the totals already is
+-- theirs, not the run's. A blob comes in parts of $7 characters.
 -- The rows of a page have some $6 bytes together, or it is one row. No locks.
 -- $1 run uuid  $2 table  $3 after key text  $4 after number bigint  $5 rows int  $6 bytes int  $7 characters of a part int
 WITH lines AS (
   (SELECT '' AS k, 0::bigint AS n, to_jsonb(r) AS row FROM :agent.runs r WHERE $2::text = 'runs' AND r.run_id = $1::uuid AND $4::bigint < 0)
   UNION ALL
-  (SELECT s.stream_id, 0, to_jsonb(s) FROM :agent.streams s WHERE $2::text = 'streams' AND s.run_id = $1::uuid AND s.stream_id > $3::text ORDER BY s.stream_id LIMIT $5::int)
+  (SELECT s.stream_id, 0, to_jsonb(s) - ARRAY['counted', 'count_at'] FROM :agent.streams s WHERE $2::text = 'streams' AND s.run_id = $1::uuid AND s.stream_id > $3::text ORDER BY s.stream_id LIMIT $5::int)
   UNION ALL
   (SELECT '', b.wave, to_jsonb(b) FROM :agent.waves b WHERE $2::text = 'waves' AND b.run_id = $1::uuid AND b.wave > $4::bigint ORDER BY b.wave LIMIT $5::int)
   UNION ALL

@@ -3,7 +3,7 @@ import { describe, expect, test } from "@jest/globals";
 import { createProgress } from "../../../local/terminal/progress.ts";
 import { styleOf } from "../../../local/terminal/style.ts";
 import { cut, type Output, oneLine, printable } from "../../../local/terminal/terminal.ts";
-import { accountLines, familyLines, headline, treeLines, visible } from "../../../local/terminal/tree.ts";
+import { accountLines, headline, treeLines, visible } from "../../../local/terminal/tree.ts";
 import { ago, cost, duration, tokens, usd } from "../../../local/terminal/units.ts";
 import type { RunJson, TaskJson } from "../../../shared/http/run-json.ts";
 
@@ -226,25 +226,25 @@ describe("text of others on a terminal", () => {
   });
 });
 
-test("a run's children stand in a list of their own, with what all below came to", () => {
+test("a run's children stand below its waves, in brief where there is no room, and what all below came to beside its own", () => {
   const spent = { modelCalls: 3, tokens: 1_200, costUsd: 0.5, simulated: false };
   const at = { createdAt: "2026-01-01T00:00:00.000Z", endedAt: null };
-  const lines = (more: Partial<RunJson>): string[] =>
-    familyLines(run([], more), { style: styleOf(output(null).to), names: new Map(), columns: 200, rows: 99 }).map(
-      stripVTControlCharacters,
-    );
-  expect(lines({})).toEqual([]);
   const children: RunJson["children"] = [
-    { runId: "child-1", process: "chapter", status: "running", ...at, ...spent },
-    { runId: "child-2", process: "x", status: "waitingApproval", ...at, ...spent, modelCalls: 0 },
+    { runId: "11111111-x", process: "chapter", status: "running", ...at, ...spent },
+    { runId: "22222222-x", process: "x", status: "completed", ...at, endedAt: at.createdAt, ...spent, modelCalls: 0 },
   ];
-  const shown = lines({ children, childCount: 12, below: { runs: 13, ...spent } });
-  expect(shown.map((line) => line.trim())).toEqual([
-    "children",
-    expect.stringMatching(/chapter {2}child-1 {2}running {2}\$0\.50/),
-    expect.stringMatching(/x {8}child-2 {2}waitingApproval$/),
+  const parent = run([], { children, childCount: 12, below: { runs: 13, ...spent } });
+  const style = styleOf(output(null).to);
+  const lines = (rows: number): string[] =>
+    treeLines(parent, { style, names: new Map(), columns: 200, rows }).map((line) =>
+      stripVTControlCharacters(line).trim(),
+    );
+  expect(lines(99)).toEqual([
+    expect.stringMatching(/runs {2}1 of 12$/),
+    expect.stringMatching(/chapter 11111111 .*3 calls.*1,200 tokens.*\$0\.50/),
+    expect.stringMatching(/x 22222222$/),
     "… and 10 more",
-    "13 runs below: 3 model calls · 1,200 tokens · $0.5000",
-    "",
   ]);
+  expect(lines(2)).toEqual([expect.stringMatching(/runs {2}1 of 12$/)]);
+  expect(accountLines(parent, style)).toContain("  below it 13 runs: 3 model calls · 1,200 tokens · $0.5000");
 });
