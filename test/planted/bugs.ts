@@ -31,6 +31,7 @@ const FORK = "test/engine/fork.test.ts";
 const RETRY = "test/engine/retry.test.ts";
 const CHILDREN = "test/engine/children.test.ts";
 const FAMILY_CHANGES = "test/engine/family-changes.test.ts";
+const FAMILY_COPIES = "test/engine/family-copies.test.ts";
 const PROPERTIES = "test/core/workflow/properties.test.ts";
 // biome-ignore lint/suspicious/noTemplateCurlyInString: code to be found
 const PLACE = "const placeOf = (after: number, digest: string): string => `${after} ${digest}`;";
@@ -226,7 +227,7 @@ export const BUGS: readonly Bug[] = [
         replace: "const missing = starts.filter((start) => there.has(start.run) && start.seq < 0);",
       },
     ],
-    killedBy: { file: FAMILY_CHANGES, test: "a fork has the answers of children that ended" },
+    killedBy: { file: FAMILY_COPIES, test: "a fork has the answers of children that ended" },
   },
   {
     name: "a run is erased without its children",
@@ -237,7 +238,7 @@ export const BUGS: readonly Bug[] = [
         replace: "FROM gone g JOIN :agent.runs c ON c.root = g.run_id AND c.parent IS NULL WHERE",
       },
     ],
-    killedBy: { file: FAMILY_CHANGES, test: "a run is erased with its children" },
+    killedBy: { file: FAMILY_COPIES, test: "a run is erased with its children" },
   },
   {
     name: "a schedule fires though it was changed meanwhile",
