@@ -88,6 +88,7 @@ export const ERRORS = {
   "dead_letter.unreadable": entry("request"),
   "run.not_a_session": entry("request"),
   "run.is_a_session": entry("request"),
+  "signal.too_many": entry("request"),
   "approval.unknown": entry("request"),
   "approval.ambiguous": entry("request"),
   "decision.taken": entry("request"),

@@ -69,6 +69,8 @@ export const OPERATIONS_MAX = 10_000;
 export const CHILD_DEPTH_MAX = 10;
 /** Children that a run is shown with. More of them are found in lists. */
 export const CHILDREN_SHOWN_MAX = 200;
+/** Facts that a run's own stream was told, from which on it takes no more signals: twice as many as a workflow's operations. Each is read again at every tick. */
+export const INBOX_FACTS_MAX = 2 * OPERATIONS_MAX;
 /** The last time that a JavaScript Date can hold (year 275760); Postgres' timestamptz goes further. */
 export const TIME_MAX_MS = 8_640_000_000_000_000;
 /** What an error quotes of a thrown message at most. */

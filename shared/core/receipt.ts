@@ -91,6 +91,8 @@ export function accountsOf(events: readonly RawEvent[], copied = 0): Accounts {
       asked = null;
     } else if (type === "TaskStarted" && starts++ > 0) {
       accounts = replayed(effective, accounts);
+    } else if (type === "InputRequested") {
+      effective = []; // sealed (I6a): what was shown is read as history, and no later wake uses it in place of a question
     } else if (type === "StreamInvalidated") {
       const cut = effective.filter((a) => a.seq >= Number(payload.fromSeq));
       if (payload.retry !== undefined) for (const { place } of cut) paid.delete(place); // somebody had it asked again

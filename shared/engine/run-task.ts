@@ -7,6 +7,7 @@ import { headerOf } from "../core/task/header.ts";
 import { type Action, type Caps, nextAction } from "../core/task/loop.ts";
 import { type Replayed, replay } from "../core/task/replay.ts";
 import type { Snapshot } from "../core/task/snapshot.ts";
+import type { TaskState } from "../core/task/task-state.ts";
 import type { Deployed, RoleDefinition } from "../ports/agents.ts";
 import type { Gate } from "../ports/flow.ts";
 import type { Lease, TaskSpec } from "../ports/store.ts";
@@ -221,13 +222,17 @@ async function turns(
     if (!announced && action.type !== "wait") {
       await keepHeader(work.deps.store.tasks, work.hint.agent, header);
       work.record({ type: "TaskStarted", attempt, specDigest: header.digest, parts: { ...header.parts } });
-      if (attempt > 1) writer.replayed(state.steps + state.summaryCalls);
+      if (attempt > 1) writer.replayed(usedAgain(state));
       announced = true;
     }
     const worked = await carryOut(work, action);
     if (worked !== null) return worked;
   }
 }
+
+/** Recorded answers that stand in place of questions: of a session those of this turn, since what was shown is history (I6a). */
+const usedAgain = ({ session, turnSteps, steps, summaryCalls }: TaskState): number =>
+  session === null ? steps + summaryCalls : turnSteps;
 
 /** Null: the loop goes on. */
 async function carryOut(work: TaskWork, action: Action): Promise<Worked | null> {

@@ -3,7 +3,7 @@
 import type { ErrorInfo } from "../core/errors.ts";
 import type { Fact } from "../core/events.ts";
 import { canonical, type Json, jsonBytes, toJson } from "../core/json.ts";
-import { PAYLOAD_MAX_BYTES } from "../core/limits.ts";
+import { INBOX_FACTS_MAX, PAYLOAD_MAX_BYTES } from "../core/limits.ts";
 import { streamIdOf } from "../core/stream-id.ts";
 import type { FromOutside } from "../ports/agents.ts";
 import type { PendingApproval, StreamRef } from "../ports/store.ts";
@@ -189,7 +189,13 @@ export async function sendSignal(deps: SpeakDeps, sent: SignalToRun): Promise<Sp
   const bytes = jsonBytes(value);
   if (bytes > PAYLOAD_MAX_BYTES)
     return refused("payload.too_large", `The signal's value of ${bytes} bytes is over ${PAYLOAD_MAX_BYTES} bytes.`);
-  return await tellOnce(deps, { agent, runId, streamId: "run" }, { kind: "signal", signal, value }, idempotencyKey);
+  const own = { agent, runId, streamId: "run" };
+  if ((await deps.store.streams.readInbox(own, INBOX_FACTS_MAX - 1)).length > 0)
+    return refused(
+      "signal.too_many",
+      `Run ${runId} was told ${INBOX_FACTS_MAX} things already, and takes no more signals; one that was sent before is there. Start another run for what follows.`,
+    );
+  return await tellOnce(deps, own, { kind: "signal", signal, value }, idempotencyKey);
 }
 
 /** For every stream of the run that waits for a decision about a cut. The question is the key: two who decide about one are told who was first. */

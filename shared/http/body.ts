@@ -74,13 +74,35 @@ function lineAndColumn(text: string, position: number): string {
 /** Holds a value against a schema. `what` begins the message. */
 export function check<T>(value: unknown, schema: z.ZodType<T>, what: string, root = "$"): T {
   const parsed = schema.safeParse(value, { error: issueWords });
-  if (parsed.success) return parsed.data;
+  if (parsed.success) {
+    const lost = lostKey(value, parsed.data);
+    if (lost === null) return parsed.data;
+    const place = { path: pathOf(lost, root), message: "can't be a name" };
+    throw new BadRequest(`${what}: ${place.path} ${place.message}.`, [place]);
+  }
   const places = parsed.error.issues.flatMap((issue): Place[] =>
     issue.code === "unrecognized_keys"
       ? issue.keys.map((key) => ({ path: pathOf([...issue.path, key], root), message: "is not known here" }))
       : [{ path: pathOf(issue.path, root), message: issue.message }],
   );
   throw new BadRequest(`${what}: ${places.map((p) => `${p.path} ${p.message}`).join("; ")}.`, places);
+}
+
+const PROTO = "__proto__";
+
+/** Where a key `__proto__` was passed over: schemas of records leave it out in silence. What comes through as it is, as a run's input, may have it. */
+function lostKey(value: unknown, data: unknown): PropertyKey[] | null {
+  const left: { value: unknown; data: unknown; path: PropertyKey[] }[] = [{ value, data, path: [] }];
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    const { value, data, path } = next;
+    if (value === data || typeof value !== "object" || value === null || typeof data !== "object" || data === null)
+      continue;
+    if (Object.hasOwn(value, PROTO) && !Object.hasOwn(data, PROTO)) return [...path, PROTO];
+    for (const [key, part] of Object.entries(value))
+      if (Object.hasOwn(data, key))
+        left.push({ value: part, data: (data as Record<string, unknown>)[key], path: [...path, key] });
+  }
+  return null;
 }
 
 function pathOf(path: readonly PropertyKey[], root: string): string {

@@ -13,7 +13,6 @@ import {
 } from "../core/limits.ts";
 import { RUN_STATUSES } from "../core/run-status.ts";
 import type { RunWaiting, StuckStream } from "../ports/overview.ts";
-import type { PendingApproval } from "../ports/store.ts";
 import { seenBy } from "./access.ts";
 import type { HttpContext, HttpDeps } from "./deps.ts";
 import { approval, approvalJson, cut, cutJson, rfc3339, runSummary, summaryJson, time } from "./run-json.ts";
@@ -120,9 +119,9 @@ const waitingJson = (agent: string, run: RunWaiting): OverviewJson["waiting"][nu
   cuts: run.cuts.map(cutJson),
 });
 
-function askedJson(asked: PendingApproval): OverviewJson["waiting"][number]["approvals"][number] {
+function askedJson(asked: RunWaiting["approvals"][number]): OverviewJson["waiting"][number]["approvals"][number] {
   const { decided: _, ...rest } = approvalJson(asked);
-  const omitted = jsonBytes(asked.args) > OVERVIEW_ARGS_BYTES;
+  const omitted = asked.large || jsonBytes(asked.args) > OVERVIEW_ARGS_BYTES;
   return { ...rest, args: omitted ? null : rest.args, omitted };
 }
 

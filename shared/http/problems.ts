@@ -26,6 +26,7 @@ export const STATUS = {
   "dead_letter.unreadable": 409,
   "run.not_a_session": 409,
   "run.is_a_session": 409,
+  "signal.too_many": 409,
   "approval.unknown": 409,
   "approval.ambiguous": 409,
   "decision.taken": 409,

@@ -12,7 +12,7 @@ export interface QueryForm {
 }
 
 export function readQuery<T>(c: HttpContext, schema: z.ZodType<T>, { lists = [], prefix }: QueryForm = {}): T {
-  const values: Record<string, unknown> = {};
+  const values: Record<string, unknown> = Object.create(null); // a parameter may have any name, `__proto__` too
   const record: Record<string, string> = Object.create(null);
   for (const [name, given] of Object.entries(c.req.queries())) {
     if (lists.includes(name)) values[name] = given.flatMap((text) => text.split(","));
@@ -26,7 +26,7 @@ export function readQuery<T>(c: HttpContext, schema: z.ZodType<T>, { lists = [],
       throw new BadRequest(`A parameter is wrong: write ${prefix}.<key>=<value>.`, [
         { path: prefix, message: "needs a key" },
       ]);
-    values[prefix] = { ...record };
+    values[prefix] = Object.fromEntries(Object.entries(record)); // `__proto__` stays a name
   }
   return check(values, schema, "A parameter is wrong", "");
 }

@@ -24,7 +24,10 @@ export interface RunWaiting {
   readonly status: RunStatus;
   readonly createdAt: number;
   /** Undecided ones. */
-  readonly approvals: readonly PendingApproval[];
+  readonly approvals: readonly (PendingApproval & {
+    /** Its arguments are too large to be read along: `args` is null. */
+    readonly large: boolean;
+  })[];
   readonly cuts: readonly WaitingCut[];
 }
 

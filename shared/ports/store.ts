@@ -415,7 +415,7 @@ export interface RunStore {
   /** Newest first, as the runs are now. @throws TorenError `request.invalid` for a cursor that no page gave. */
   list(filter: RunFilter): Promise<{ runs: ListedRun[]; next: string | null }>;
   streams(agent: string, runId: string): Promise<StreamRow[]>;
-  /** Events of all streams of a run that concern calls, cuts and the ends of tasks, without responses and results: enough for usage, cost and the receipt. */
+  /** Events of all streams of a run that concern calls, cuts, the ends of turns and of tasks, without responses and results: enough for usage, cost and the receipt. */
   callEvents(agent: string, runId: string): Promise<{ streamId: string; event: RawEvent }[]>;
   /** Ids of the files attached to a run. */
   files(agent: string, runId: string): Promise<string[]>;

@@ -706,10 +706,10 @@ WITH RECURSIVE tree AS (
 SELECT run_id FROM tree ORDER BY created_at, run_id
 `,
   "list-call-events": `
-SELECT stream_id, seq, type, payload - 'response' - 'result' - 'args' AS payload, floor(extract(epoch FROM recorded_at) * 1000)::float8 AS recorded_at
+SELECT stream_id, seq, type, payload - 'response' - 'result' - 'args' - 'text' AS payload, floor(extract(epoch FROM recorded_at) * 1000)::float8 AS recorded_at
 FROM :agent.events
 WHERE run_id = $1::uuid AND (stream_id, seq) > ($2::text, $3::bigint)
-  AND type IN ('TaskStarted', 'LlmCallStarted', 'LlmCallCompleted', 'LlmCallFailed', 'ToolCallStarted', 'ToolCallCompleted', 'StreamInvalidated', 'CutRequested',
+  AND type IN ('TaskStarted', 'LlmCallStarted', 'LlmCallCompleted', 'LlmCallFailed', 'ToolCallStarted', 'ToolCallCompleted', 'StreamInvalidated', 'CutRequested', 'InputRequested',
                'TaskCompleted', 'TaskFailed', 'TaskCancelled')
 ORDER BY stream_id, seq LIMIT $4::int
 `,

@@ -44,6 +44,8 @@ function log(words: string, model = "openai/known"): RawEvent[] {
         });
       case "cut":
         return event("StreamInvalidated", { fromSeq: Number(argument) });
+      case "shown":
+        return event("InputRequested");
       case "wait":
         return event("CutRequested", { fromSeq: Number(argument) });
       case "done":
@@ -168,5 +170,23 @@ describe("the receipt", () => {
         expect(parts.usage).toEqual(whole.usage);
       }),
     );
+  });
+});
+
+describe("a conversation", () => {
+  test("of what was shown before nothing is replayed when somebody says something: only this turn's answers count (I6a)", () => {
+    const turn = "start ask answer ask answer shown";
+    expect(receipt(`${turn} ${turn} ${turn}`)).toMatchObject({
+      modelCalls: 6,
+      replayed: 0,
+      savedTokens: 0,
+      savedUsd: 0,
+    });
+    // The third turn's worker died after its first answer.
+    expect(receipt(`${turn} ${turn} start ask answer start ask answer shown`)).toMatchObject({
+      modelCalls: 6,
+      replayed: 1,
+    });
+    expect(receipt(`start ask:1 answer shown start ask:1 answer`)).toMatchObject({ repaid: 1 });
   });
 });

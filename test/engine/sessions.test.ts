@@ -57,6 +57,13 @@ describe("sessions", () => {
     await sendMessage(stack.deps, say(runId, "bye", { close: true }));
     expect(await stack.drive(at)).toMatchObject({ status: "completed", output: "you said bye" });
     expect(model.ledger).toHaveLength(3);
+    // Each message woke the task anew, and no answer of an earlier turn stood in place of a question.
+    expect((await readRun(stack.deps, at))?.receipt).toMatchObject({ modelCalls: 3, replayed: 0, savedTokens: 0 });
+    const counted = await t.database.pool.query(
+      `SELECT sum(replays)::int AS n FROM agent_${AGENT}.streams WHERE run_id = $1`,
+      [runId],
+    );
+    expect(counted.rows).toEqual([{ n: 0 }]);
     expect(model.ledger[2]?.request.messages.map((m) => m.role)).toEqual([
       "user",
       "assistant",

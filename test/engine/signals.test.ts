@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { createScriptedModel } from "../../shared/adapters/model/script.ts";
 import type { Json } from "../../shared/core/json.ts";
-import { PAYLOAD_MAX_BYTES } from "../../shared/core/limits.ts";
+import { INBOX_FACTS_MAX, PAYLOAD_MAX_BYTES } from "../../shared/core/limits.ts";
 import type { WorkflowFn } from "../../shared/core/workflow/context.ts";
 import { readRun } from "../../shared/engine/read-run.ts";
 import { retryRun } from "../../shared/engine/retry-run.ts";
@@ -164,4 +164,27 @@ describe("a signal is refused, and nothing changes,", () => {
     });
     expect(await t.sql(`SELECT FROM agent_${AGENT}.inbox WHERE kind = 'signal'`)).toHaveLength(1);
   });
+});
+
+test("a run that was told very many things takes no more signals", async () => {
+  const { stack } = waiting(async (ctx) => await ctx.waitFor("last"));
+  const { runId } = await started(stack);
+  const { readInbox } = stack.deps.store.streams;
+  const asked: number[] = [];
+  const store = {
+    ...stack.deps.store,
+    streams: {
+      ...stack.deps.store.streams,
+      readInbox: async (...[stream, after]: Parameters<typeof readInbox>) => {
+        asked.push(after);
+        return readInbox(stream, after - INBOX_FACTS_MAX + 2); // two are as many as the bound
+      },
+    },
+  };
+  const signal = (name: string) =>
+    sendSignal({ ...stack.deps, store }, { agent: AGENT, runId, signal: name, value: null });
+  expect(await signal("one")).toEqual({ type: "told" });
+  expect(await signal("two")).toEqual({ type: "told" });
+  expect(await signal("three")).toMatchObject({ type: "refused", error: { code: "signal.too_many" } });
+  expect(asked).toEqual([INBOX_FACTS_MAX - 1, INBOX_FACTS_MAX - 1, INBOX_FACTS_MAX - 1]);
 });

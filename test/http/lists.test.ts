@@ -98,6 +98,7 @@ describe("the overview", () => {
       requestedAt: 0,
       expiresAt: null,
       decided: null,
+      large: key === "k3",
     });
     const run = (createdAt: number, ...approvals: ReturnType<typeof ask>[]) => ({
       runId: RUN,
@@ -112,7 +113,7 @@ describe("the overview", () => {
         agents: async () => ["a", "b"],
         counts: async (name) => (name === "a" ? { failed: 2 } : { failed: 1, running: 4 }),
         waiting: async (name) => [
-          name === "a" ? run(2_000, ask("k1", "x".repeat(5_000))) : run(1_000, ask("k2", "<b>")),
+          name === "a" ? run(2_000, ask("k1", "x".repeat(5_000))) : run(1_000, ask("k2", "<b>"), ask("k3", "")),
         ],
         paidToday: async () => ({ nanoUsd: 250_000_000, simulated: false }),
       },
@@ -121,7 +122,10 @@ describe("the overview", () => {
     expect(seen).toMatchObject({ today: { costUsd: 0.5, simulated: false }, stuck: [], errors: [] });
     expect(seen.runs).toMatchObject({ failed: 3, running: 4, completed: 0 });
     expect(seen.waiting.map((w) => w.agent)).toEqual(["b", "a"]);
-    expect(seen.waiting[0]?.approvals).toMatchObject([{ call: "k2", args: "<b>", omitted: false }]);
+    expect(seen.waiting[0]?.approvals).toMatchObject([
+      { call: "k2", args: "<b>", omitted: false },
+      { call: "k3", omitted: true },
+    ]);
     expect(seen.waiting[1]?.approvals).toMatchObject([{ call: "k1", args: null, omitted: true }]);
   });
 });

@@ -188,3 +188,26 @@ describe("the turns of a session", () => {
     expect((await ask(`/runs/${RUN}/turns`)).status).toBe(409);
   });
 });
+
+test("a key __proto__ is refused and not passed over; in an input it is a name like others", async () => {
+  const inputs: unknown[] = [];
+  const { post, ask } = fakeApp({
+    useCases: {
+      startRun: async ({ input }) => {
+        inputs.push(input);
+        return { type: "started", runId: RUN };
+      },
+    },
+  });
+  const attributes = await problem(await post("/runs", '{"agent":"echo","input":1,"attributes":{"__proto__":"x"}}'));
+  expect(attributes).toMatchObject({ code: "request.invalid", errors: [{ path: "$.attributes.__proto__" }] });
+  for (const body of [
+    '{"agent":"echo","input":1,"__proto__":{}}',
+    '{"agent":"echo","input":1,"limits":{"__proto__":{}}}',
+  ])
+    expect((await problem(await post("/runs", body))).code).toBe("request.invalid");
+  expect((await ask("/runs?attributes.__proto__=x")).status).toBe(400);
+  expect(inputs).toEqual([]);
+  expect((await post("/runs", '{"agent":"echo","input":{"__proto__":{"a":1},"b":2}}')).status).toBe(201);
+  expect(JSON.stringify(inputs)).toBe('[{"__proto__":{"a":1},"b":2}]');
+});

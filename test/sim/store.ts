@@ -159,7 +159,7 @@ export function unrepeatable(tx: Transaction, runId: string, taskId: string): { 
 }
 
 const CALLS = new Set(
-  "TaskStarted LlmCallStarted LlmCallCompleted LlmCallFailed ToolCallStarted ToolCallCompleted StreamInvalidated CutRequested TaskCompleted TaskFailed TaskCancelled".split(
+  "TaskStarted LlmCallStarted LlmCallCompleted LlmCallFailed ToolCallStarted ToolCallCompleted StreamInvalidated CutRequested InputRequested TaskCompleted TaskFailed TaskCancelled".split(
     " ",
   ),
 );
@@ -217,10 +217,12 @@ function createRuns(connection: Connection): RunStore {
           .flatMap(([streamId, log]) =>
             log
               .filter((e) => CALLS.has(e.type))
-              .map(({ seq, type, payload: { response: _r, result: _s, args: _a, ...payload }, recordedAt }) => ({
-                streamId,
-                event: { seq, type, payload, recordedAt },
-              })),
+              .map(
+                ({ seq, type, payload: { response: _r, result: _s, args: _a, text: _t, ...payload }, recordedAt }) => ({
+                  streamId,
+                  event: { seq, type, payload, recordedAt },
+                }),
+              ),
           ),
       ),
     files: (_, runId) => ask(connection, "files", (tx) => [...(tx.db.run(runId)?.record.files ?? [])]),

@@ -1,6 +1,6 @@
 // The overview's reads.
 import type { RunEvent } from "../../core/events.ts";
-import { fromStored, type Json } from "../../core/json.ts";
+import { fromStored, type Json, type JsonObject } from "../../core/json.ts";
 import {
   CRASHES_BEFORE_SOLO,
   FIGURES_MAX,
@@ -16,11 +16,14 @@ import { taskIdOf } from "../../core/stream-id.ts";
 import type { Database } from "../../ports/database.ts";
 import type { Overview, RunWaiting, StuckStream, WaitingCut } from "../../ports/overview.ts";
 import type { RunStatus } from "../../ports/store.ts";
+import { restoreAll } from "./blobs.ts";
 import { createStatements } from "./statements.ts";
 import { approvalOf } from "./tasks.ts";
+import { pointers } from "./values.ts";
 
 export function createOverview(database: Pick<Database, "appends" | "pool">): Overview {
-  const { ask, change } = createStatements(database);
+  const statements = createStatements(database);
+  const { ask, change } = statements;
   return {
     agents: async () => (await ask<{ agent: string }>("list-agents", null, [])).map((row) => row.agent),
     counts: async (agent) => {
@@ -29,7 +32,15 @@ export function createOverview(database: Pick<Database, "appends" | "pool">): Ov
     },
     waiting: async (agent) => {
       const bounds = [OVERVIEW_WAITING_RUNS, OVERVIEW_TAIL_EVENTS, OVERVIEW_WAITING_MAX];
-      const rows = await ask<WaitingRow>("list-waiting", agent, bounds);
+      const found = await statements.ask<WaitingRow>("list-waiting", agent, bounds);
+      // Of calls' arguments people see the beginning here: large ones, megabytes each, stay where they are.
+      const marked = found.map((row) => ({ ...row, large: pointers(row.payload).length > 0 }));
+      const values = marked.map(({ run_id: runId, payload, type }) => ({
+        runId,
+        value: type === "ApprovalRequested" ? withoutArgs(payload) : payload,
+      }));
+      const payloads = await restoreAll(statements, agent, values);
+      const rows = marked.map((row, i) => ({ ...row, payload: payloads[i] ?? null }));
       return [...Map.groupBy(rows, (row) => row.run_id).values()].flatMap(waitingRun);
     },
     stuck: async (agent) => {
@@ -53,8 +64,12 @@ interface WaitingRow {
   readonly payload: Json;
   readonly recorded_at: number;
 }
+type ReadWaiting = WaitingRow & { readonly large: boolean };
 
-function waitingRun(rows: readonly WaitingRow[]): RunWaiting[] {
+const withoutArgs = (payload: Json): Json =>
+  pointers(payload).length === 0 ? payload : { ...(payload as JsonObject), args: null };
+
+function waitingRun(rows: readonly ReadWaiting[]): RunWaiting[] {
   const [first] = rows;
   if (first === undefined) return [];
   const approvals = rows.filter((row) => row.type === "ApprovalRequested");
@@ -66,22 +81,21 @@ function waitingRun(rows: readonly WaitingRow[]): RunWaiting[] {
       process: first.process,
       status: first.status,
       createdAt: first.created_at,
-      approvals: approvals.map((row) =>
-        approvalOf({
-          task_id: taskIdOf(row.stream_id) ?? row.stream_id,
-          payload: row.payload,
-          requested_at: row.recorded_at,
-          decision: null,
-          decided_at: null,
-        }),
-      ),
+      approvals: approvals.map((row) => ({
+        ...approvalOf(
+          { task_id: taskIdOf(row.stream_id) ?? row.stream_id, requested_at: row.recorded_at, decided_at: null },
+          row.payload,
+          null,
+        ),
+        large: row.large,
+      })),
       cuts: [...cuts.values()],
     },
   ];
 }
 
 function cutOf({ stream_id, payload, recorded_at }: WaitingRow): WaitingCut {
-  const asked = fromStored(payload) as unknown as Omit<Extract<RunEvent, { type: "CutRequested" }>, "type">;
+  const asked = payload as unknown as Omit<Extract<RunEvent, { type: "CutRequested" }>, "type">;
   const { reason, calls, price, instead = null } = asked;
   return { stream: stream_id, reason, calls, price, instead, requestedAt: recorded_at };
 }

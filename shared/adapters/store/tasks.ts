@@ -58,8 +58,12 @@ export function createTasks(statements: Statements): TaskStore {
       );
       return { modelCalls: row?.calls ?? 0, usd: row?.usd ?? null, simulated: row?.simulated ?? false };
     },
-    approvals: async (agent, runId) =>
-      (await statements.ask<ApprovalRow>("list-approvals", agent, [runId])).map(approvalOf),
+    approvals: async (agent, runId) => {
+      const rows = await statements.ask<ApprovalRow>("list-approvals", agent, [runId]);
+      const values = rows.flatMap(({ payload, decision }) => [payload, decision].map((value) => ({ runId, value })));
+      const whole = await restoreAll(statements, agent, values);
+      return rows.map((row, i) => approvalOf(row, whole[2 * i] ?? null, whole[2 * i + 1] ?? null));
+    },
     turns: async (agent, runId, { before, limit }) => {
       const rows = await statements.ask<TurnRow>("list-turns", agent, [runId, before, limit]);
       const said = rows.filter((row) => row.seq !== null); // one row comes without a turn, so that the count does
@@ -118,9 +122,14 @@ export interface ApprovalRow {
   readonly decided_at: number | null;
 }
 
-export function approvalOf(row: ApprovalRow): PendingApproval {
-  const asked = fromStored(row.payload) as unknown as Omit<TaskEvent & { type: "ApprovalRequested" }, "type">;
-  const decision = row.decision === null ? null : (fromStored(row.decision) as unknown as Fact & { kind: "decision" });
+/** Of a row, with its payloads as they were. */
+export function approvalOf(
+  row: Pick<ApprovalRow, "task_id" | "requested_at" | "decided_at">,
+  payload: Json,
+  fact: Json,
+): PendingApproval {
+  const asked = payload as unknown as Omit<TaskEvent & { type: "ApprovalRequested" }, "type">;
+  const decision = fact as unknown as (Fact & { kind: "decision" }) | null;
   const { toolUseId, tool, args, key } = asked;
   return {
     taskId: row.task_id,

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { migrate } from "../../../shared/adapters/store/migrate.ts";
 import { createOverview } from "../../../shared/adapters/store/overview.ts";
 import { createStore } from "../../../shared/adapters/store/postgres.ts";
-import { STUCK_AFTER_MS } from "../../../shared/core/limits.ts";
+import { PAYLOAD_INLINE_BYTES, STUCK_AFTER_MS } from "../../../shared/core/limits.ts";
 import type { Overview } from "../../../shared/ports/overview.ts";
 import type { Wait } from "../../../shared/ports/store.ts";
 import { type Bench, completed, createBench, event, failed, type Writer } from "../../conformance/store/bench.ts";
@@ -126,4 +126,14 @@ describe("what people look at first", () => {
     await sql("UPDATE agent_suite.streams SET paid_day = paid_day - 1 WHERE run_id = $1", [yesterday.runId]);
     expect(await overview.paidToday("suite")).toEqual({ nanoUsd: before + 250_000_000, simulated: true });
   });
+});
+
+test("a call's large arguments come as they were, in a run's approvals; the overview leaves them out", async () => {
+  const large = { text: "x".repeat(PAYLOAD_INLINE_BYTES + 1) };
+  const { runId, task } = await aTask();
+  await task.write([asked("large", { args: large })]);
+  await parked(task, "approval");
+  expect((await b.store.tasks.approvals("suite", runId)).map((a) => a.args)).toEqual([large]);
+  const waiting = (await overview.waiting("suite")).find((run) => run.runId === runId);
+  expect(waiting?.approvals.map(({ tool, args, large: left }) => [tool, args, left])).toEqual([["pay", null, true]]);
 });
