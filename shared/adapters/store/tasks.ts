@@ -58,12 +58,7 @@ export function createTasks(statements: Statements): TaskStore {
       );
       return { modelCalls: row?.calls ?? 0, usd: row?.usd ?? null, simulated: row?.simulated ?? false };
     },
-    approvals: async (agent, runId) => {
-      const rows = await statements.ask<ApprovalRow>("list-approvals", agent, [runId]);
-      const values = rows.flatMap(({ payload, decision }) => [payload, decision].map((value) => ({ runId, value })));
-      const whole = await restoreAll(statements, agent, values);
-      return rows.map((row, i) => approvalOf(row, whole[2 * i] ?? null, whole[2 * i + 1] ?? null));
-    },
+    approvals: (agent, runId) => approvals(statements, agent, runId),
     turns: async (agent, runId, { before, limit }) => {
       const rows = await statements.ask<TurnRow>("list-turns", agent, [runId, before, limit]);
       const said = rows.filter((row) => row.seq !== null); // one row comes without a turn, so that the count does
@@ -85,6 +80,13 @@ export function createTasks(statements: Statements): TaskStore {
       return rows.map((row) => ({ taskId: row.task_id, wait: row.wait }));
     },
   };
+}
+
+async function approvals(statements: Statements, agent: string, runId: string): Promise<PendingApproval[]> {
+  const rows = await statements.ask<ApprovalRow>("list-approvals", agent, [runId]);
+  const values = rows.flatMap(({ payload, decision }) => [payload, decision].map((value) => ({ runId, value })));
+  const whole = await restoreAll(statements, agent, values);
+  return rows.map((row, i) => approvalOf(row, whole[2 * i] ?? null, whole[2 * i + 1] ?? null));
 }
 
 const snapshots = (statements: Statements): Pick<TaskStore, "snapshot" | "keepSnapshot"> => ({
