@@ -651,12 +651,26 @@ export const BUGS: readonly Bug[] = [
     killedBy: { file: "test/core/task/compaction.test.ts", test: "is asked for with room to think" },
   },
   {
-    name: "another provider's reasoning is sent to Claude",
+    name: "what a provider refused and charged for is forgotten when it is asked again",
     edits: [
       {
-        file: "shared/adapters/model/anthropic/turns.ts",
-        find: "    if (part.provider !== PROVIDER) return;",
-        replace: '    if (part.provider === "") return;',
+        file: "shared/adapters/model/ask-legally.ts",
+        find: "{ ...response, usage: addUsage(before, response.usage) }",
+        replace: "response",
+      },
+    ],
+    killedBy: {
+      file: "test/adapters/model/openai-failed-answers.test.ts",
+      test: "what one has cost that was asked again without a file",
+    },
+  },
+  {
+    name: "a thinking budget goes out into the middle of another model's turn",
+    edits: [
+      {
+        file: "shared/adapters/model/anthropic/request.ts",
+        find: "return first === undefined || isThinkingBlock(first.content[0]);",
+        replace: "return first === undefined || first.content.length > 0;",
       },
     ],
     killedBy: { file: "test/adapters/model/any-log.test.ts", test: "asks next what every provider takes" },
