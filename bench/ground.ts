@@ -7,6 +7,8 @@ import { migrate } from "../shared/adapters/store/migrate.ts";
 export const AGENT = "bench";
 export const FEW = "bench_few";
 export const MANY = "bench_many";
+/** Whose runs are listed. */
+export const LISTED = "bench_listed";
 
 export interface Sizes {
   readonly runs: number;
@@ -15,18 +17,20 @@ export interface Sizes {
   /** Parked streams that the guardian's two passes have below them. */
   readonly few: number;
   readonly many: number;
+  /** Runs that lists have to look among. */
+  readonly listed: number;
 }
 
-const TABLES = ["runs", "streams", "events", "inbox", "task_specs", "waves", "blobs"];
+const TABLES = ["runs", "run_terms", "streams", "events", "inbox", "task_specs", "waves", "blobs"];
 const tables = [
-  ...[AGENT, FEW, MANY].flatMap((agent) => TABLES.map((table) => `agent_${agent}.${table}`)),
+  ...[AGENT, FEW, MANY, LISTED].flatMap((agent) => TABLES.map((table) => `agent_${agent}.${table}`)),
   "bench.bare",
   "toren_control.queue_messages",
 ];
 
 /** Empty tables. `bench.bare` is a table like the log's own, for the bare inserts. */
 export async function prepare(pool: Pool): Promise<void> {
-  await migrate({ pool }, [AGENT, FEW, MANY]);
+  await migrate({ pool }, [AGENT, FEW, MANY, LISTED]);
   await pool.query("CREATE SCHEMA bench");
   await pool.query(`CREATE TABLE bench.bare (LIKE agent_${AGENT}.events INCLUDING ALL)`);
   for (const table of tables) await pool.query(`ALTER TABLE ${table} SET (autovacuum_enabled = off)`);
@@ -55,6 +59,7 @@ export async function fill(pool: Pool, sizes: Sizes): Promise<void> {
   );
   await park(pool, FEW, sizes.few);
   await park(pool, MANY, sizes.many);
+  await list(pool, sizes.listed);
 }
 
 const PAYLOAD = `jsonb_build_object('stepId', 's1', 'toolUseId', 'call_1', 'result', repeat('A row lock is held until its transaction ends. ', 5), 'isError', false)`;
@@ -67,6 +72,22 @@ async function park(pool: Pool, agent: string, streams: number): Promise<void> {
             CASE WHEN n % 2 = 0 THEN NULL ELSE clock_timestamp() + interval '1 day' END, 1
      FROM generate_series(1, $1::int) n`,
     [streams],
+  );
+}
+
+/** A second apart; one in twenty failed, one in fifty goes on. Words of all, of one in seven, of one in three hundred, and numbers. */
+async function list(pool: Pool, runs: number): Promise<void> {
+  const schema = `agent_${LISTED}`;
+  await pool.query(
+    `WITH r AS MATERIALIZED (SELECT gen_random_uuid() AS run_id, n FROM generate_series(1, $1::int) n),
+     a AS (INSERT INTO ${schema}.runs (run_id, process, input, generation, code_hash, request_digest, ended, phase, created_at)
+           SELECT run_id, 'main', '{}', 1, 'bench', 'd1:bench', CASE WHEN n % 20 = 0 THEN 'failed' WHEN n % 50 = 1 THEN NULL ELSE 'completed' END, 'running',
+                  clock_timestamp() - n * interval '1 s' FROM r),
+     b AS (INSERT INTO ${schema}.streams (run_id, stream_id, head_seq, status, wait, generation)
+           SELECT run_id, 'run', 1, CASE WHEN n % 50 = 1 THEN 'parked' ELSE 'ended' END, CASE WHEN n % 50 = 1 THEN 'wave' END, 1 FROM r)
+     INSERT INTO ${schema}.run_terms (run_id, terms)
+     SELECT run_id, array_to_tsvector(ARRAY['order', 'customer', 't' || n % 7, 'w' || n % 300, (n % 1000)::text]) FROM r`,
+    [runs],
   );
 }
 

@@ -41,6 +41,10 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
 }
 
+/** The least value that so many of a hundred aren't above. */
+export const percentile = (values: readonly number[], of: number): number =>
+  values.toSorted((a, b) => a - b)[Math.max(0, Math.ceil((values.length * of) / 100) - 1)] ?? Number.NaN;
+
 export const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
 export const spreadOf = (values: readonly number[]): [number, number] => [Math.min(...values), Math.max(...values)];

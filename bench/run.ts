@@ -3,6 +3,7 @@ import { createBenchDatabase } from "./database.ts";
 import { measureAppend } from "./figures/append.ts";
 import { measureBundles } from "./figures/bundles.ts";
 import { measureGuardian } from "./figures/guardian.ts";
+import { measureLists } from "./figures/lists.ts";
 import { measureMemory } from "./figures/memory.ts";
 import { measureResume } from "./figures/resume.ts";
 import { measureStart } from "./figures/start.ts";
@@ -58,6 +59,7 @@ async function measureAll(
     ["start", () => measureStart(half, statistics, plan.starts)],
     ["wave", () => measureWave(half, statistics, plan.wave)],
     ["resume", () => measureResume(half, statistics, plan.resume)],
+    ["lists", () => measureLists(half, statistics, plan.lists)],
     ["guardian", () => measureGuardian(half, statistics, { few, many, times: plan.passes })],
   ];
   const found: Measure[] = [];

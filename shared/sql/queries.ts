@@ -760,6 +760,18 @@ SELECT f.id, f.name, f.media_type, f.bytes, f.pages FROM unnest($1::text[]) WITH
   "list-generations": `
 SELECT agent, generation FROM toren_control.agents ORDER BY agent
 `,
+  "list-newest-by-terms": `
+SELECT n.run_id, (extract(epoch FROM n.created_at) * 1000000)::float8 AS place
+FROM (
+  SELECT r.run_id, r.created_at, r.status FROM :agent.runs r
+  WHERE ($1::text IS NULL OR r.process = $1::text)
+    AND ($2::float8 IS NULL OR r.created_at >= to_timestamp($2::float8 / 1000)) AND ($3::float8 IS NULL OR r.created_at < to_timestamp($3::float8 / 1000))
+    AND ($4::float8 IS NULL OR (r.created_at, r.run_id) < (timestamptz 'epoch' + $4::float8 * interval '1 microsecond', $5::uuid))
+  ORDER BY r.created_at DESC, r.run_id DESC LIMIT $9::int) n,
+  LATERAL (SELECT t.terms FROM :agent.run_terms t WHERE t.run_id = n.run_id OFFSET 0) t
+WHERE t.terms @@ $8::text::tsquery AND ($7::text[] IS NULL OR n.status = ANY ($7::text[]))
+ORDER BY n.created_at DESC, n.run_id DESC LIMIT $6::int
+`,
   "list-open-tasks": `
 SELECT substr(stream_id, 6) AS task_id, wait FROM :agent.streams
 WHERE run_id = $1::uuid AND stream_id > 'run' AND status <> 'ended' ORDER BY stream_id
@@ -823,7 +835,7 @@ WITH live AS MATERIALIZED (
          CASE WHEN s.attempts >= $2::int THEN 'crashing' WHEN s.problem IS NOT NULL THEN 'steppedBack' WHEN s.status = 'ready' THEN 'unclaimed' ELSE 'silent' END AS why,
          s.lease_until, greatest(l.created_at, e.recorded_at, i.recorded_at) AS since
   FROM live l
-  JOIN :agent.streams s ON s.run_id = l.run_id AND s.status IN ('ready', 'running')
+  JOIN LATERAL (SELECT * FROM :agent.streams t WHERE t.run_id = l.run_id AND t.status IN ('ready', 'running') OFFSET 0) s ON true
   LEFT JOIN :agent.events e ON e.run_id = s.run_id AND e.stream_id = s.stream_id AND e.seq = s.head_seq
   LEFT JOIN :agent.inbox i ON i.run_id = s.run_id AND i.stream_id = s.stream_id AND i.seq = s.inbox_seq
 )

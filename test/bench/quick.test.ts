@@ -31,7 +31,7 @@ test("every figure is a finite number", () => {
 
 test("each figure is there, with statistics stale and fresh where tables are asked", () => {
   const found = new Set(report.measures.map((m) => `${m.figure} ${m.statistics}`));
-  const asked = ["append", "throughput", "start", "wave", "resume", "live step", "stored", "guardian"];
+  const asked = ["append", "throughput", "start", "wave", "resume", "live step", "stored", "lists", "guardian"];
   const both = asked.flatMap((figure) => [`${figure} stale`, `${figure} fresh`]);
   expect([...found].sort()).toEqual([...both, "bundles none", "memory fresh"].sort());
 });
@@ -48,6 +48,7 @@ test("every target of the design has a measure", () => {
     'resume: {"atMost":1.2}',
     'live step: {"atMost":1.2}',
     'stored: {"atMost":1.2}',
+    ...Array.from({ length: 6 }, () => 'lists: {"atMost":20}'),
     'guardian: {"atMost":1.2}',
     'memory: {"atMost":300}',
     'bundles: {"atMost":75}',

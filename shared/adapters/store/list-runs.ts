@@ -2,6 +2,7 @@
 // so the cost is that of one page for each agent asked, side by side; an installation has tens of them.
 import { TorenError } from "../../core/errors.ts";
 import type { Json } from "../../core/json.ts";
+import { LIST_NEWEST_RUNS } from "../../core/limits.ts";
 import { NO_ATTRIBUTES, termsQuery } from "../../core/terms.ts";
 import type { ListedRun, RunFilter, RunOutline, RunRow, RunStatus, RunStore, Spent } from "../../ports/store.ts";
 import { restoreAll } from "./blobs.ts";
@@ -40,7 +41,7 @@ async function placesOf(
 ): Promise<Place[]> {
   const { process = null, since = null, until = null, statuses = null, text = "", attributes = NO_ATTRIBUTES } = filter;
   const values = [process, since, until, cursor?.place ?? null, cursor?.runId ?? null, filter.limit + 1];
-  const ask = async (verb: Parameters<Statements["ask"]>[0], more: readonly unknown[]): Promise<Place[]> => {
+  const ask: Ask = async (verb, more) => {
     const rows = await statements.ask<{ run_id: string; place: number }>(verb, agent, [...values, ...more]);
     return rows.map((row) => ({ agent, runId: row.run_id, place: row.place }));
   };
@@ -49,11 +50,24 @@ async function placesOf(
     return statuses === null ? ask("list-runs", []) : ask("list-runs-by-status", [statuses]);
   const ids = idsFrom(text);
   const [byTerms, byId] = await Promise.all([
-    terms === null ? [] : ask("list-runs-by-terms", [statuses, terms]),
+    terms === null ? [] : withTerms(ask, statuses, terms, filter.limit + 1),
     ids === null ? [] : ask("list-runs-by-id", [statuses, ids.first, ids.last, termsQuery("", attributes)]),
   ]);
   const there = new Set(byTerms.map((found) => found.runId));
   return [...byTerms, ...byId.filter((found) => !there.has(found.runId))].sort(newestFirst).slice(0, filter.limit + 1);
+}
+
+type Ask = (verb: Parameters<Statements["ask"]>[0], more: readonly unknown[]) => Promise<Place[]>;
+
+/** What many runs have is found among the newest; what few have, by the index of words. Neither reads and sorts a large part of all runs. */
+async function withTerms(
+  ask: Ask,
+  statuses: RunFilter["statuses"] | null,
+  terms: string,
+  wanted: number,
+): Promise<Place[]> {
+  const newest = await ask("list-newest-by-terms", [statuses, terms, LIST_NEWEST_RUNS]);
+  return newest.length >= wanted ? newest : await ask("list-runs-by-terms", [statuses, terms]);
 }
 
 const ID_DIGITS = 32;
