@@ -59,7 +59,7 @@ async function editsInPlace(): Promise<void> {
   await page.getByLabel("Cron").fill("15 19 * * *");
   await page.getByRole("button", { name: "Save" }).click();
   await row.getByText("every evening").waitFor();
-  await times.first().getByText(/7:15/).waitFor();
+  await times.first().getByText(/19:15/).waitFor();
   const { schedules } = await site.ask<{ schedules: { cron: string; input: string }[] }>("schedules");
   expect(schedules).toMatchObject([{ cron: "15 19 * * *", input: "Where is my order A-1001?" }]);
   await row.getByRole("button", { name: "Edit" }).click();

@@ -43,6 +43,7 @@ beforeAll(async () => {
   await bench.write("agents/flow/workflows/main.ts", MAIN("one", "two"));
   const model = createScriptedModel((request) => {
     const said = JSON.stringify(request.messages[0]);
+    if (request.messages.length > 4) return "paid";
     const tools = (name: string) => ({ tools: [{ name, args: {} }] });
     if (said.includes("wires")) return request.messages.length === 1 ? tools("wire") : tools("pay");
     if (said.includes("looks")) return request.messages.length === 1 ? tools("look") : tools("pay");
@@ -110,7 +111,7 @@ test("code that is the same touches nothing; a prompt, a workflow and a role tha
 
   for (const id of [wires, looks]) await bench.toren(["jobs", "approve", id]);
   await become(wires, "waitingCut");
-  await become(looks, "waitingApproval", 4); // it has asked anew, what was answered twice before
+  await become(looks, "completed", 5); // it has asked anew what was answered twice before; the yes still holds
 });
 
 test("a role or a process that is gone, code that is broken, and names that don't exist", async () => {
