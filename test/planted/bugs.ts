@@ -87,8 +87,8 @@ export const BUGS: readonly Bug[] = [
     edits: [
       {
         file: `${QUERIES}/fork-run.sql`,
-        find: "sha256(convert_to($1::text || (e.payload ->> 'idempotencyKey'), 'UTF8'))",
-        replace: "sha256(convert_to((e.payload ->> 'idempotencyKey'), 'UTF8'))",
+        find: "CASE WHEN e.type IN ('ToolCallStarted', 'StepStarted')",
+        replace: "CASE WHEN e.type IN ('NoSuchEvent')",
       },
     ],
     killedBy: {
