@@ -16,7 +16,10 @@ interface Options {
 export const forkCommand = (context: Context): Command =>
   subcommand("fork", "start a run that begins with what another one has on record; its answers cost nothing")
     .argument("<run>", "its id, or the beginning of it")
-    .option("--from <step>", "where it begins to differ: w1, w1t0, w1t0/s2 or step:NAME (default: at the end)")
+    .option(
+      "--from <step>",
+      "where it begins to differ: w1, w1t0, w1t0/s2, step:NAME or run:PROCESS (default: at the end)",
+    )
     .option("--rerun", "effects that the run had may be had again")
     .action((typed: string, options: Options) => context.run(options.json, () => fork(context, typed, options)));
 

@@ -10,7 +10,7 @@ import { findRun, idempotencyKeyOf } from "./runs.ts";
 export const fork = z.strictObject({
   from: z.string().min(1).max(200).optional().meta({
     description:
-      "Where the new run begins to differ: a wave (`w1`), a task (`w1t0`), a step of a task (`w1t0/s2`) or of the workflow (`step:NAME`). Left out: at the end; what failed is done again.",
+      "Where the new run begins to differ: a wave (`w1`), a task (`w1t0`), a step of a task (`w1t0/s2`) or of the workflow (`step:NAME`), a child run (`run:PROCESS`). Left out: at the end; what failed is done again.",
   }),
   rerun: z.boolean().default(false).meta({
     description: "Effects that the source had may be had again, under new keys.",
