@@ -3,8 +3,9 @@ import * as z from "zod";
 import { TorenError } from "../core/errors.ts";
 import { DECIDED_BY_MAX_CHARS, REQUEST_BODY_BYTES } from "../core/limits.ts";
 import { actorOf, demand } from "./access.ts";
-import { check, readJson } from "./body.ts";
+import { readJson } from "./body.ts";
 import type { HttpContext, HttpDeps } from "./deps.ts";
+import { readQuery } from "./query.ts";
 import { findRun, idempotencyKeyOf } from "./runs.ts";
 
 export const fork = z.strictObject({
@@ -58,7 +59,7 @@ export const exportQuery = z.strictObject({
 
 /** A page of lines; the last one says where the next page begins. */
 export async function exportRun(c: HttpContext, deps: HttpDeps): Promise<Response> {
-  const { after } = check(c.req.query(), exportQuery, "A parameter is wrong", "");
+  const { after } = readQuery(c, exportQuery);
   const ref = await findRun(c, deps);
   const { lines, next } = await deps.useCases.exportRun({ ...ref, after });
   const text = `${[...lines, JSON.stringify({ next })].join("\n")}\n`;

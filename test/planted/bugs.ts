@@ -38,6 +38,39 @@ const PLACE = "const placeOf = (after: number, digest: string): string => `${aft
 
 export const BUGS: readonly Bug[] = [
   {
+    name: "totals lose what a stream counts after it was added the first time",
+    edits: [
+      {
+        file: `${QUERIES}/count-streams.sql`,
+        find: "count_at = CASE WHEN l.status = 'running' THEN clock_timestamp() END",
+        replace: "count_at = NULL",
+      },
+    ],
+    killedBy: { file: "test/adapters/store/totals.test.ts", test: "hold what streams counted" },
+  },
+  {
+    name: "an erased run takes what it cost out of the totals",
+    edits: [
+      {
+        file: `${QUERIES}/erase-runs.sql`,
+        find: "JOIN erased e ON e.run_id = s.run_id WHERE s.count_at IS NOT NULL",
+        replace: "JOIN erased e ON e.run_id = s.run_id WHERE s.count_at IS NULL",
+      },
+    ],
+    killedBy: { file: "test/adapters/store/totals.test.ts", test: "of a run that is erased before anybody added it" },
+  },
+  {
+    name: "answers of turns that were shown count as used again at every wake",
+    edits: [
+      {
+        file: "shared/core/receipt.ts",
+        find: 'type === "InputRequested"',
+        replace: 'type === "InputRequested" && seq < 0',
+      },
+    ],
+    killedBy: { file: "test/core/receipt.test.ts", test: "of what was shown before nothing is replayed" },
+  },
+  {
     name: "what a tool throws is recorded as it is",
     edits: [
       {
