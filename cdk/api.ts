@@ -3,6 +3,7 @@
 import { Duration } from "aws-cdk-lib";
 import {
   AccessLogFormat,
+  type CfnRestApi,
   EndpointType,
   LambdaIntegration,
   LogGroupLogDestination,
@@ -73,6 +74,10 @@ export class Api extends Construct {
       },
     });
     if (accessLogs) this.keepErrorLog(stageName, profile.logDays);
+    const made = this.rest.node.defaultChild as CfnRestApi;
+    // As it comes it takes TLS 1.0; and requests that were sent to this address alone.
+    made.securityPolicy = "SecurityPolicy_TLS13_1_2_2021_06";
+    made.endpointAccessMode = "STRICT";
     this.rest.node.tryRemoveChild("Endpoint"); // an output; the installation has one of its own
     this.routes();
     this.explain(accessLogs);

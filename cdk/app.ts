@@ -1,4 +1,4 @@
-// `npx cdk deploy` reads this file natively: agents/ as one stack. Options are given as context (`-c profile=production`); an app of your own gives them to
+// `npx cdk deploy` comes here by start.mjs: agents/ as one stack. Options are given as context (`-c profile=production`); an app of your own gives them to
 // the construct (cdk/toren.ts).
 import { App, Stack } from "aws-cdk-lib";
 import { checkNames, optionsOf } from "./options.ts";
@@ -20,7 +20,8 @@ export function torenStack(app: App, region: string | null = process.env.CDK_DEF
   return stack;
 }
 
-if (import.meta.main) {
+/** Says what is wrong, and what CDK would say less clearly after it. */
+export function main(): void {
   try {
     torenStack(new App());
   } catch (e) {
@@ -28,4 +29,9 @@ if (import.meta.main) {
     console.error(e.message);
     process.exit(1); // at once: an app whose process ends by itself is synthesised, as far as it came
   }
+  // CDK's command line sets it when it finds credentials.
+  if (!process.env.CDK_DEFAULT_ACCOUNT)
+    console.error(
+      "No credentials of AWS were found, which is enough to look at the template. To deploy, sign in first: `aws sts get-caller-identity` must answer.",
+    );
 }

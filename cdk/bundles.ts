@@ -63,6 +63,7 @@ export class Bundles extends Construct {
 }
 
 function build(agents: string, out: string): void {
+  console.error("Bundling the agents, which takes some seconds.");
   const { status, stderr, error } = spawnSync(process.execPath, [BUILD, "--agents", agents, "--out", out, "--quiet"], {
     encoding: "utf8",
     stdio: ["ignore", "ignore", "pipe"],

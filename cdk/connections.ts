@@ -1,5 +1,6 @@
-// Who may have how many connections to the database. Each function is a user of its own with a limit, so that a burst of one can't shut the others out;
-// all limits twice (a deploy runs two versions for a while) stay below what the server takes, less a few for people and for AWS.
+// Who may have how many connections to the database. Each function is a user of its own with a limit, so that a burst of one can't shut the others out.
+// A deploy runs two versions for a while, the old one's connections among them until they were idle for a minute: a user's limit is twice what one version
+// may need, and all limits together stay below what the server takes, less a few for people and for AWS.
 import {
   FUNCTION_APPEND_CONNECTIONS,
   FUNCTION_POOL_CONNECTIONS,
@@ -21,7 +22,7 @@ export type DatabaseUserOf = keyof typeof DATABASE_USERS;
 
 export interface ConnectionPlan {
   readonly maxConnections: number;
-  /** By function, each a CONNECTION LIMIT. */
+  /** By function, of one version. */
   readonly limits: Readonly<Record<DatabaseUserOf, number>>;
   /** Of migrate, which has no limit. */
   readonly master: number;
@@ -50,6 +51,13 @@ const GUARDIAN = 2 * GUARDIAN_POOL_CONNECTIONS;
 const DEAD_LETTER = 2;
 const MASTER = 3;
 
+/** The old one and the new, side by side. */
+const VERSIONS = 2;
+
+/** Each user's CONNECTION LIMIT. */
+export const connectionLimits = ({ limits }: ConnectionPlan): ConnectionPlan["limits"] =>
+  Object.fromEntries(Object.entries(limits).map(([of, limit]) => [of, VERSIONS * limit])) as ConnectionPlan["limits"];
+
 export const maxConnectionsOf = (memoryGib: number): number =>
   Math.min(CONNECTIONS_MAX, Math.floor(memoryGib * CONNECTIONS_PER_GIB));
 
@@ -58,7 +66,7 @@ export const maxConnectionsOf = (memoryGib: number): number =>
  * @throws StackProblem for a server that takes too few.
  */
 export function planConnections(maxConnections: number, onFargate: boolean): ConnectionPlan {
-  const all = Math.floor((maxConnections - SPARE_CONNECTIONS) / 2);
+  const all = Math.floor((maxConnections - SPARE_CONNECTIONS) / VERSIONS);
   const rest = all - GUARDIAN - DEAD_LETTER - MASTER;
   const share = (percent: number): number => Math.floor((rest * percent) / 100);
   const solo = MAPPING_MIN * OF_SOLO;

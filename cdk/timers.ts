@@ -30,7 +30,7 @@ export class Timers extends Construct {
         },
       }),
     });
-    queues.byName.ticks.grantSendMessages(this.role);
+    allow(this.role, { actions: ["sqs:SendMessage"], resources: [queues.byName.ticks.queueArn] });
   }
 
   environment(): Record<string, string> {

@@ -5,7 +5,7 @@ import { MIGRATE_INVOCATION_MS } from "../shared/core/limits.ts";
 import { Alarms } from "./alarms.ts";
 import { Api } from "./api.ts";
 import { Bundles } from "./bundles.ts";
-import { type ConnectionPlan, planConnections } from "./connections.ts";
+import { type ConnectionPlan, connectionLimits, planConnections } from "./connections.ts";
 import { Database, type SignsIn } from "./database.ts";
 import { Files } from "./files.ts";
 import { type MakeFunction, TorenFunction } from "./functions.ts";
@@ -114,7 +114,7 @@ export class Toren extends Construct {
     const after: IDependable[] = [this.migrate.role];
     if (this.database !== null) after.push(this.database.instance);
     for (const subnet of this.network?.vpc.privateSubnets ?? []) after.push(subnet.internetConnectivityEstablished);
-    const users = this.database === null ? null : plan.limits;
+    const users = this.database === null ? null : connectionLimits(plan);
     return new Migration(this, "Migration", { migrate: this.migrate, codeHash, users, keyRelease, after }).generation;
   }
 

@@ -57,7 +57,7 @@ export async function deployToEmulator(deployment: EmulatorDeployment): Promise<
   const elsewhere = join(workFolder, "bootstrap");
   await mkdir(elsewhere, { recursive: true });
   const { context } = JSON.parse(await readFile(join(ROOT, "cdk.json"), "utf8")) as { context: object };
-  const app = `"${process.execPath}" "${join(ROOT, "cdk/app.ts")}"`;
+  const app = `"${process.execPath}" "${join(ROOT, "cdk/start.mjs")}"`;
   const config = { app, context: { ...context, agents: resolve(agentsFolder) } };
   await writeFile(join(workFolder, "cdk.json"), JSON.stringify(config));
   const cdk = (...args: string[]) => run(workFolder, endpoint, args);

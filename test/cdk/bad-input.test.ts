@@ -30,16 +30,20 @@ interface Ended {
   readonly said: string;
 }
 /** `bundles`: built, as a deploy does; else left out, as `cdk ls` does. */
-function synth(context: Record<string, string>, { region = "us-east-1", bundles = false } = {}): Ended {
+function synth(
+  context: Record<string, string>,
+  { region = "us-east-1", bundles = false, account = "123456789012", first = [] as readonly string[] } = {},
+): Ended {
   const out = join(folder, `out${made++}`);
   const skipped = bundles ? {} : { "aws:cdk:bundling-stacks": [] };
-  const { status, stderr } = spawnSync(process.execPath, ["--no-warnings", join(ROOT, "cdk/app.ts")], {
+  const { status, stderr } = spawnSync(process.execPath, ["--no-warnings", ...first, join(ROOT, "cdk/start.mjs")], {
     cwd: ROOT,
     encoding: "utf8",
     env: {
       ...process.env,
       CDK_OUTDIR: out,
       CDK_DEFAULT_REGION: region,
+      CDK_DEFAULT_ACCOUNT: account,
       CDK_CONTEXT_JSON: JSON.stringify({ ...skipped, ...context }),
     },
   });
@@ -111,6 +115,21 @@ describe("cdk synth ends with a sentence that says what to do", () => {
       synth({ agents }, { region: "eu-central-1" }),
       /^Agent one asks bedrock\/us\.amazon.* can't be called from eu-central-1: take /,
     );
+  });
+
+  test("with a Node that can't read the stack", () => {
+    const older = 'Object.defineProperty(process, "versions", { value: { ...process.versions, node: "20.1.0" } });';
+    expectSentence(
+      synth({}, { first: ["--import", `data:text/javascript,${encodeURIComponent(older)}`] }),
+      /^The stack needs Node 24 or newer; this is v.*install it\.$/,
+    );
+  });
+
+  test("without credentials the template is made all the same, with a word about a deploy", () => {
+    expect(synth({}, { account: "" })).toEqual({
+      status: 0,
+      said: expect.stringMatching(/^No credentials of AWS were found.*sign in first/),
+    });
   });
 
   test("without a region, where it matters", () => {

@@ -21,6 +21,9 @@ describe.each(Object.keys(INSTALLATIONS))("the API of an installation: %s", (nam
     expect(only(template, "AWS::ApiGateway::RestApi").Properties).toMatchObject({
       EndpointConfiguration: { Types: ["REGIONAL"] },
       BinaryMediaTypes: ["*/*"],
+      // TLS 1.2 at least.
+      SecurityPolicy: "SecurityPolicy_TLS13_1_2_2021_06",
+      EndpointAccessMode: "STRICT",
     });
     expect(only(template, "AWS::ApiGateway::Stage").Properties).toMatchObject({
       StageName: "v1",

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { DATABASE_USERS, maxConnectionsOf, planConnections } from "../../../cdk/connections.ts";
+import { DATABASE_USERS, type DatabaseUserOf, maxConnectionsOf, planConnections } from "../../../cdk/connections.ts";
 import { DATABASE_CLASSES } from "../../../cdk/profile.ts";
 import {
   FUNCTION_APPEND_CONNECTIONS,
@@ -37,14 +37,18 @@ test("a server that takes too few is refused, with what to do", () => {
 describe.each(Object.keys(INSTALLATIONS).filter((name) => !/database/.test(name)))("as deployed: %s", (name) => {
   const template = installation(name);
 
-  test("migrate makes each user with its limit, and the server takes them twice", () => {
+  test("migrate makes each user with a limit that two versions fit into, and the server takes all of them", () => {
     const users = property<Record<string, string>>(only(template, "Custom::TorenMigration"), "Users");
     expect(Object.keys(users).sort()).toEqual(Object.values(DATABASE_USERS).sort());
     const { max_connections } = property<Record<string, string>>(
       only(template, "AWS::RDS::DBParameterGroup"),
       "Parameters",
     );
-    expect(sum(Object.values(users).map(Number)) * 2).toBeLessThanOrEqual(Number(max_connections) - 10);
+    const plan = planConnections(Number(max_connections), /Fargate/.test(name));
+    for (const [of, user] of Object.entries(DATABASE_USERS))
+      expect([user, Number(users[user])]).toEqual([user, 2 * plan.limits[of as DatabaseUserOf]]);
+    const all = sum(Object.values(users).map(Number)) + 2 * plan.master;
+    expect(all).toBeLessThanOrEqual(Number(max_connections) - 10);
   });
 
   test("each function signs in as its own user, migrate as the master", () => {
