@@ -4,13 +4,15 @@ import boto3
 PKG = os.environ.get("HOSTEXEC_PKG", "localemu")
 
 functions = {}
-"""Their names by the access keys that they were started with: each environment has credentials of its function's role."""
+"""Their names by the access keys that they were started with: each environment has credentials of its function's role. Who isn't started here says by
+the key who he is: `as.NAME`."""
 
 def start(path):
     handlers = importlib.import_module(f"{PKG}.aws.handlers")
     out = open(path, "a", buffering=1)
     def record(chain, context, response):
-        function = functions.get(key_of(context.request))
+        key = key_of(context.request)
+        function = key[3:] if key.startswith("as.") else functions.get(key)
         if function is None or context.service is None or context.operation is None:
             return
         call = {

@@ -1,5 +1,4 @@
 import { readFileSync } from "node:fs";
-import { setTimeout as sleep } from "node:timers/promises";
 import { PurgeQueueCommand, SQSClient } from "@aws-sdk/client-sqs";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { eventually } from "../support/eventually.ts";
@@ -65,28 +64,3 @@ test("the database server is killed in the middle of a wave: nothing acknowledge
   expect(before.filter(({ id }) => !after.has(id))).toEqual([]);
   await at.expectBalanced([run]);
 }, 150_000);
-
-const FROZEN_MS = process.env.TOREN_TEST_AWS_FULL ? 90_000 : 5_000;
-
-test(
-  "frozen environments whose connections were cut meanwhile go on with new ones at their thaw",
-  async () => {
-    await at.model(5, 20);
-    const first = await at.ended(await at.start("probe", 12, "wave"), 60_000);
-    const pids = (["tick", "task", "guardian", "api"] as const).flatMap((name) => at.pids(name));
-    expect(pids.length).toBeGreaterThanOrEqual(4);
-    for (const pid of pids) process.kill(pid, "SIGSTOP");
-    try {
-      await sleep(FROZEN_MS);
-      await at.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename LIKE 'toren\\_%'");
-    } finally {
-      for (const pid of pids) process.kill(pid, "SIGCONT");
-    }
-    const run = await at.ended(await at.start("probe", 12, "wave"), 60_000);
-    expect(run).toMatchObject({ status: "completed", output: 12 });
-    const letters = await at.sql("SELECT FROM toren_control.dead_letters WHERE body::text LIKE $1", [`%${run.runId}%`]);
-    expect(letters).toEqual([]);
-    await at.expectBalanced([first, run]);
-  },
-  FROZEN_MS + 150_000,
-);

@@ -1,132 +1,30 @@
-// What calls of AWS need, by AWS' own tables of actions, and whether a role of the deployed stack may do it.
+// Policies of the deployed stack, as the emulator holds them, with names in the place of references; and whether they allow something, by a simulation of IAM.
+import { GetBucketPolicyCommand, S3Client } from "@aws-sdk/client-s3";
+import { GetQueueAttributesCommand, SQSClient } from "@aws-sdk/client-sqs";
 import { runSimulation, type SimulationIdentityPolicy } from "@cloud-copilot/iam-simulate";
-import { ACCOUNT, type Deployed, REGION } from "../../../local/aws/deploy.ts";
+import { ACCOUNT, type Deployed } from "../../../local/aws/deploy.ts";
 import { awsRequest } from "../../../local/aws/request.ts";
-import type { RecordedCall } from "./calls.ts";
+import { arn, type Need, physicalId, property, queueArn } from "./iam-needs.ts";
+import { awsRest } from "./rest.ts";
 
-export interface Need {
-  readonly action: string;
-  readonly resource: string;
-  readonly context?: Readonly<Record<string, string>>;
-}
-
-const arn = (service: string, rest: string, region = REGION): string =>
-  `arn:aws:${service}:${region}:${ACCOUNT}:${rest}`;
-const queueArn = (url: unknown): string => arn("sqs", String(url).split("/").at(-1) ?? "");
-/** S3's names are everybody's. */
-const objectArn = ({ Bucket, Key }: Parameters): string => `arn:aws:s3:::${String(Bucket)}/${String(Key)}`;
-const clusterArn = (name: unknown): string => arn("ecs", `cluster/${String(name)}`);
-
-type Parameters = RecordedCall["parameters"];
-type Needs = (parameters: Parameters, deployed: Deployed) => readonly Need[];
-
-/** By service and operation, as the service authorization reference of each has it. */
-const NEEDS: Readonly<Record<string, Needs>> = {
-  "sqs.SendMessage": (p) => [{ action: "sqs:SendMessage", resource: queueArn(p.QueueUrl) }],
-  "sqs.SendMessageBatch": (p) => [{ action: "sqs:SendMessage", resource: queueArn(p.QueueUrl) }],
-  "sqs.ReceiveMessage": (p) => [{ action: "sqs:ReceiveMessage", resource: queueArn(p.QueueUrl) }],
-  "sqs.DeleteMessage": (p) => [{ action: "sqs:DeleteMessage", resource: queueArn(p.QueueUrl) }],
-  "sqs.DeleteMessageBatch": (p) => [{ action: "sqs:DeleteMessage", resource: queueArn(p.QueueUrl) }],
-  "sqs.ChangeMessageVisibility": (p) => [{ action: "sqs:ChangeMessageVisibility", resource: queueArn(p.QueueUrl) }],
-  "sqs.GetQueueAttributes": (p) => [{ action: "sqs:GetQueueAttributes", resource: queueArn(p.QueueUrl) }],
-  "secretsmanager.GetSecretValue": (p) => [{ action: "secretsmanager:GetSecretValue", resource: String(p.SecretId) }],
-  "secretsmanager.PutSecretValue": (p) => [{ action: "secretsmanager:PutSecretValue", resource: String(p.SecretId) }],
-  "scheduler.CreateSchedule": (p) => [
-    {
-      action: "scheduler:CreateSchedule",
-      resource: arn("scheduler", `schedule/${String(p.GroupName)}/${String(p.Name)}`),
-    },
-    passRole((p.Target as { RoleArn: string }).RoleArn, "scheduler.amazonaws.com"),
-  ],
-  "s3.GetObject": (p) => [{ action: "s3:GetObject", resource: objectArn(p) }],
-  "s3.HeadObject": (p) => [{ action: "s3:GetObject", resource: objectArn(p) }],
-  "s3.PutObject": (p) => [{ action: "s3:PutObject", resource: objectArn(p) }],
-  "s3.DeleteObject": (p) => [{ action: "s3:DeleteObject", resource: objectArn(p) }],
-  "ecs.ListTasks": (p) => [
-    { action: "ecs:ListTasks", resource: "*", context: { "ecs:cluster": clusterArn(p.cluster) } },
-  ],
-  "ecs.DescribeTasks": (p) =>
-    ((p.tasks ?? []) as string[]).map((resource) => ({
-      action: "ecs:DescribeTasks",
-      resource,
-      context: { "ecs:cluster": clusterArn(p.cluster) },
-    })),
-  "ecs.RunTask": (p, deployed) => [
-    {
-      action: "ecs:RunTask",
-      resource: arn("ecs", `task-definition/${String(p.taskDefinition)}:1`),
-      context: { "ecs:cluster": clusterArn(p.cluster) },
-    },
-    ...["TaskRole", "ExecutionRole"].map((one) => passRole(roleOfWorkers(deployed, one), "ecs-tasks.amazonaws.com")),
-  ],
-};
-
-/** A PassRole is asked for by whoever hands a role on. */
-function passRole(resource: string, service: string): Need {
-  return { action: "iam:PassRole", resource, context: { "iam:PassedToService": service } };
-}
-
-function roleOfWorkers(deployed: Deployed, property: string): string {
-  const definition = Object.values(deployed.template.Resources).find(({ Type }) => Type === "AWS::ECS::TaskDefinition");
-  const { "Fn::GetAtt": [logicalId] = [] } = (definition?.Properties?.[`${property}Arn`] ?? {}) as {
-    "Fn::GetAtt"?: string[];
-  };
-  return `arn:aws:iam::${ACCOUNT}:role/${physicalId(deployed, logicalId ?? "")}`;
-}
-
-/** @throws for an operation that isn't in the table: whoever adds a call to the product says here what it needs. */
-export function needsOf({ service, operation, parameters }: RecordedCall, deployed: Deployed): readonly Need[] {
-  const needs = NEEDS[`${service}.${operation}`];
-  if (needs === undefined)
-    throw new Error(`what ${service}.${operation} needs isn't written down in test/aws/support/iam.ts`);
-  return needs(parameters, deployed);
-}
-
-/** What Lambda itself does with a function's role: it reads the queues that feed it, and writes its log. */
-export function needsOfLambda(deployed: Deployed, functionId: string): Need[] {
-  const resources = Object.entries(deployed.template.Resources);
-  const queues = resources.flatMap(([, { Type, Properties = {} }]) => {
-    if (Type !== "AWS::Lambda::EventSourceMapping") return [];
-    const { Ref } = Properties.FunctionName as { Ref: string };
-    const {
-      "Fn::GetAtt": [queue],
-    } = Properties.EventSourceArn as { "Fn::GetAtt": [string] };
-    return Ref === functionId ? [queueArn(physicalId(deployed, queue))] : [];
-  });
-  const { LogGroup } = property<{ LogGroup: { Ref: string } }>(deployed, functionId, "LoggingConfig");
-  const stream = arn("logs", `log-group:${physicalId(deployed, LogGroup.Ref)}:log-stream:2026/11/30/one`);
-  return [
-    ...queues.flatMap((resource) =>
-      ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"].map((action) => ({ action, resource })),
-    ),
-    ...["logs:CreateLogStream", "logs:PutLogEvents"].map((action) => ({ action, resource: stream })),
-    ...["ec2:CreateNetworkInterface", "ec2:DescribeNetworkInterfaces", "ec2:DeleteNetworkInterface"].map((action) => ({
-      action,
-      resource: "*",
-    })),
-  ];
-}
-
-function property<T>(deployed: Deployed, logicalId: string, name: string): T {
-  const value = deployed.template.Resources[logicalId]?.Properties?.[name];
-  if (value === undefined) throw new Error(`${logicalId} has no ${name}`);
-  return value as T;
-}
-
-const physicalId = (deployed: Deployed, logicalId: string): string =>
-  deployed.resources.find((one) => one.logicalId === logicalId)?.physicalId ?? "";
+/** Text of JSON within XML. */
+type Policy = object;
 
 export interface RolePolicy {
   readonly role: string;
   readonly policies: readonly SimulationIdentityPolicy[];
+  /** Who may take it. */
+  readonly trust: Policy;
 }
 
-/** As the emulator holds it: the stack's own statements, with names in the place of references. */
-export async function policyOf(endpoint: string, deployed: Deployed, functionId: string): Promise<RolePolicy> {
+export const roleNameOf = (deployed: Deployed, functionId: string): string => {
   const {
     "Fn::GetAtt": [roleId],
   } = property<{ "Fn::GetAtt": [string] }>(deployed, functionId, "Role");
-  const role = physicalId(deployed, roleId);
+  return physicalId(deployed, roleId);
+};
+
+export async function policyOf(endpoint: string, role: string): Promise<RolePolicy> {
   const ask = async (Action: string, more: object = {}): Promise<string> =>
     await awsRequest(
       endpoint,
@@ -135,14 +33,47 @@ export async function policyOf(endpoint: string, deployed: Deployed, functionId:
       "/",
       new URLSearchParams({ Action, RoleName: role, Version: "2010-05-08", ...more }),
     );
+  const document = (text: string, tag: string): Policy => {
+    const [, found = ""] = new RegExp(`<${tag}>(.*?)</${tag}>`, "s").exec(text) ?? [];
+    return JSON.parse(decodeURIComponent(found.replaceAll("+", "%20"))) as Policy;
+  };
   const names = [...(await ask("ListRolePolicies")).matchAll(/<member>(.*?)<\/member>/gs)].map(([, name = ""]) => name);
   const policies: SimulationIdentityPolicy[] = [];
-  for (const name of names) {
-    const [, text = ""] =
-      /<PolicyDocument>(.*?)<\/PolicyDocument>/s.exec(await ask("GetRolePolicy", { PolicyName: name })) ?? [];
-    policies.push({ name, policy: JSON.parse(decodeURIComponent(text.replaceAll("+", "%20"))) });
+  for (const name of names)
+    policies.push({ name, policy: document(await ask("GetRolePolicy", { PolicyName: name }), "PolicyDocument") });
+  return { role, policies, trust: document(await ask("GetRole"), "AssumeRolePolicyDocument") };
+}
+
+/** Policies of queues, the bucket, functions and the topic, by their ARNs. Whoever has none is open to its account's roles alone. */
+export async function resourcePolicies(
+  endpoint: string,
+  { resources }: Deployed,
+): Promise<ReadonlyMap<string, Policy>> {
+  const found = new Map<string, Policy>();
+  const ofType = (wanted: string): string[] =>
+    resources.filter(({ type }) => type === wanted).map((one) => one.physicalId);
+  const sqs = new SQSClient({});
+  for (const QueueUrl of ofType("AWS::SQS::Queue")) {
+    const { Attributes } = await sqs.send(new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ["Policy"] }));
+    found.set(queueArn(QueueUrl), JSON.parse(Attributes?.Policy ?? "null") as Policy);
   }
-  return { role, policies };
+  const s3 = new S3Client({ forcePathStyle: true });
+  for (const Bucket of ofType("AWS::S3::Bucket")) {
+    const { Policy: text = "null" } = await s3.send(new GetBucketPolicyCommand({ Bucket }));
+    found.set(`arn:aws:s3:::${Bucket}`, JSON.parse(text) as Policy);
+  }
+  for (const name of ofType("AWS::Lambda::Function")) {
+    const path = `/2015-03-31/functions/${name}/policy`;
+    const answer = await awsRest<{ Policy: string }>("lambda", "GET", path).catch(() => null);
+    if (answer !== null) found.set(arn("lambda", `function:${name}`), JSON.parse(answer.Policy) as Policy);
+  }
+  for (const TopicArn of ofType("AWS::SNS::Topic")) {
+    const body = new URLSearchParams({ Action: "GetTopicAttributes", TopicArn, Version: "2010-03-31" });
+    const [, text = "null"] =
+      /<key>Policy<\/key>\s*<value>(.*?)<\/value>/s.exec(await awsRequest(endpoint, "sns", "POST", "/", body)) ?? [];
+    found.set(TopicArn, JSON.parse(text.replaceAll("&quot;", '"').replaceAll("&#34;", '"')) as Policy);
+  }
+  return found;
 }
 
 export interface Verdict {
@@ -158,22 +89,40 @@ const EVERYTHING = {
   ],
 };
 
-/** @throws when the question itself is wrong: an action or resource that AWS doesn't know. */
-export async function mayDo(
+/** An identity's rights, and those of what it asks for. @throws when the question itself is wrong: an action or resource that AWS doesn't know. */
+export const mayDo = (
   { role, policies }: RolePolicy,
+  need: Need,
+  onResources: ReadonlyMap<string, Policy> = new Map(),
+): Promise<Verdict> => {
+  // An object's policy is its bucket's.
+  const [bucket = ""] = need.resource.split("/");
+  const resourcePolicy = onResources.get(need.resource) ?? onResources.get(bucket);
+  return simulate(`arn:aws:sts::${ACCOUNT}:assumed-role/${role}/function`, need, policies, resourcePolicy);
+};
+
+/** A service of AWS, which has no policies of its own: what it asks for says whether it may. */
+export const mayServiceDo = (service: string, need: Need, resourcePolicy: Policy | undefined): Promise<Verdict> =>
+  simulate(service, need, [], resourcePolicy);
+
+async function simulate(
+  principal: string,
   { action, resource, context = {} }: Need,
+  identityPolicies: readonly SimulationIdentityPolicy[],
+  resourcePolicy: Policy | undefined,
 ): Promise<Verdict> {
   const answer = await runSimulation(
     {
       request: {
-        principal: `arn:aws:sts::${ACCOUNT}:assumed-role/${role}/function`,
+        principal,
         action,
         resource: { resource, accountId: ACCOUNT },
-        contextVariables: { "aws:SecureTransport": "true", ...context },
+        contextVariables: { "aws:SecureTransport": "true", "s3:TlsVersion": "1.3", ...context },
       },
-      identityPolicies: [...policies],
+      identityPolicies: [...identityPolicies],
       serviceControlPolicies: [EVERYTHING],
       resourceControlPolicies: [],
+      ...(resourcePolicy === undefined ? {} : { resourcePolicy }),
     },
     {},
   );

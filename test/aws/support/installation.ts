@@ -1,37 +1,24 @@
 // The stack, deployed to the emulator once for all test files: real bundles in Lambda's own runtime, fed by SQS, behind an API Gateway, over a Postgres 17 of
 // their own in which each function signs in as its own user with its own limit of connections. The model server is the test file's.
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { cp } from "node:fs/promises";
-import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { GetSecretValueCommand, PutSecretValueCommand, SecretsManagerClient } from "@aws-sdk/client-secrets-manager";
 import { SendMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
-import { DATABASE_USERS, type DatabaseUserOf, maxConnectionsOf, planConnections } from "../../../cdk/connections.ts";
-import { type Deployed, deployToEmulator, functionNamed } from "../../../local/aws/deploy.ts";
+import type { DatabaseUserOf } from "../../../cdk/connections.ts";
+import { ACCOUNT, type Deployed, functionNamed, REGION } from "../../../local/aws/deploy.ts";
 import type { FunctionName } from "../../../local/aws/fit-template.ts";
 import { booksOf } from "../../../local/demo/books.ts";
 import type { LedgerEntry } from "../../../local/model-server/ledger.ts";
 import { type ModelServer, startModelServer } from "../../../local/model-server/server.ts";
-import { installClock } from "../../../local/testing/clock.ts";
-import { withAdmin } from "../../../local/testing/database-server.ts";
 import { openUrl } from "../../../shared/adapters/database/url.ts";
-import { ensureUsers } from "../../../shared/adapters/database/users.ts";
 import type { RunJson } from "../../../shared/http/run-json.ts";
 import type { Database } from "../../../shared/ports/database.ts";
 import type { QueueName } from "../../../shared/ports/queue.ts";
 import { checkLog, dumpDatabase } from "../../support/log-checker.ts";
 import { type RecordedCall, recordedCalls } from "./calls.ts";
+import { deployOnce, fromSetup, urlFor } from "./deployment.ts";
 import { invoke, processesOf } from "./functions.ts";
 
-const ROOT = resolve(import.meta.dirname, "../../..");
-const AGENTS = ["agents/research_crew", "test/aws/agents/probe"];
-/** Short, so that a worker's death is noticed soon; long enough for a busy machine. */
-export const LEASE_MS = 6_000;
 /** For the first file, which deploys: half a minute where nothing else runs. */
 export const DEPLOY_MS = 8 * 60_000;
-const PASSWORD = "of-a-test";
-/** Of the smallest RDS class. */
-export const PLAN = planConnections(maxConnectionsOf(1), false);
 
 export interface Installation {
   readonly deployed: Deployed;
@@ -105,7 +92,7 @@ export async function openInstallation(): Promise<Installation> {
     send: async (queue, MessageBody) => {
       await sqs.send(new SendMessageCommand({ QueueUrl: queueUrl(queue), MessageBody }));
     },
-    guard: () => invoke(functionNamed(deployed, "guardian"), { source: "schedule" }),
+    guard: () => invoke(functionNamed(deployed, "guardian"), minuteOf(deployed)),
     calls: recordedCalls,
     pids: (name) => processesOf(functionNamed(deployed, name)),
     expectBalanced: async (runs) => balanced(database, await ledger(), runs),
@@ -116,76 +103,25 @@ export async function openInstallation(): Promise<Installation> {
   };
 }
 
+/** What EventBridge sends for the stack's rule, which gives its target no input of its own. */
+function minuteOf({ resources }: Deployed): object {
+  const rule = resources.find(({ type }) => type === "AWS::Events::Rule")?.physicalId;
+  return {
+    version: "0",
+    id: crypto.randomUUID(),
+    "detail-type": "Scheduled Event",
+    source: "aws.events",
+    account: ACCOUNT,
+    time: new Date().toISOString(),
+    region: REGION,
+    resources: [`arn:aws:events:${REGION}:${ACCOUNT}:rule/${rule}`],
+    detail: {},
+  };
+}
+
 const fail = (say: string): never => {
   throw new Error(say);
 };
-
-const fromSetup = (name: string): string =>
-  process.env[name] ?? fail(`${name} isn't set: test/aws/support/setup.ts does, as jest's globalSetup`);
-
-interface State {
-  readonly deployed: Deployed;
-  readonly key: string;
-}
-
-/** The first file that needs it deploys; the others find it. */
-async function deployOnce(): Promise<State> {
-  const folder = fromSetup("TOREN_TEST_AWS_FOLDER");
-  const file = join(folder, "installation.json");
-  if (existsSync(file)) return JSON.parse(readFileSync(file, "utf8")) as State;
-  const agentsFolder = join(folder, "agents");
-  for (const path of AGENTS)
-    await cp(join(ROOT, path), join(agentsFolder, path.split("/").at(-1) ?? ""), { recursive: true });
-  const url = fromSetup("TOREN_TEST_AWS_DATABASE");
-  await prepare(url);
-  const deployed = await deployToEmulator({
-    endpoint: fromSetup("AWS_ENDPOINT_URL"),
-    workFolder: join(folder, "stack"),
-    agentsFolder,
-    environment: (name) => ({ DATABASE_URL: urlFor(url, name), TOREN_LEASE_MS: String(LEASE_MS) }),
-    say: () => {},
-  });
-  const users = new Map(Object.entries(PLAN.limits).map(([of, limit]) => [userOf(of), limit]));
-  const database = await openUrl(url, { pool: 1 });
-  await ensureUsers(database.pool, users, null);
-  await database.close();
-  const secrets = new SecretsManagerClient({});
-  const keys = {
-    OPENAI_API_KEY: "rules",
-    OPENAI_BASE_URL: `http://127.0.0.1:${fromSetup("TOREN_TEST_AWS_MODEL_PORT")}/v1`,
-  };
-  await secrets.send(
-    new PutSecretValueCommand({ SecretId: deployed.outputs.TorenKeysSecret, SecretString: JSON.stringify(keys) }),
-  );
-  const { SecretString: key = "" } = await secrets.send(
-    new GetSecretValueCommand({ SecretId: deployed.outputs.TorenApiKeySecret }),
-  );
-  writeFileSync(file, JSON.stringify({ deployed, key } satisfies State));
-  return { deployed, key };
-}
-
-const userOf = (of: string): string => DATABASE_USERS[of as DatabaseUserOf];
-
-/** migrate is the server's superuser, as the master is on RDS. */
-function urlFor(base: string, name: FunctionName | DatabaseUserOf): string {
-  const url = new URL(base);
-  if (name === "migrate") return base;
-  [url.username, url.password] = [userOf(name), PASSWORD];
-  return url.href;
-}
-
-/**
- * RDS takes tokens; here functions have a password. What they may do is granted after the migration, as migrate does on RDS. The database's clock can be put
- * forward (`putForward`), and nobody's connection is older than it.
- */
-async function prepare(url: string): Promise<void> {
-  await withAdmin(url, async (client) => {
-    await installClock(client, new URL(url).pathname.slice(1));
-    await client.query("GRANT USAGE ON SCHEMA toren_clock TO PUBLIC");
-    for (const name of Object.values(DATABASE_USERS))
-      await client.query(`CREATE ROLE ${name} LOGIN PASSWORD '${PASSWORD}'`);
-  });
-}
 
 async function start(request: Installation["request"], body: object): Promise<string> {
   const answer = await request("POST", "runs", body);

@@ -1,5 +1,12 @@
-// The worker for long tasks as the stack defines it for ECS: entry point, command, environment. An emulator knows no ECS, so references are filled in here.
-import { ACCOUNT, type Deployed, REGION } from "../../../local/aws/deploy.ts";
+// The worker for long tasks as the stack defines it for ECS: entry point, command, environment. An emulator knows no ECS, so references are filled in here, and
+// the worker is a process of this machine.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ACCOUNT, awsVariables, type Deployed, REGION } from "../../../local/aws/deploy.ts";
+import type { Installation } from "./installation.ts";
 
 export interface WorkerDefinition {
   readonly entryPoint: readonly string[];
@@ -39,4 +46,40 @@ function textOf(deployed: Deployed, value: unknown): string {
   if (type === "AWS::SQS::Queue") return `arn:aws:sqs:${REGION}:${ACCOUNT}:${physicalId.split("/").at(-1)}`;
   if (type === "AWS::IAM::Role") return `arn:aws:iam::${ACCOUNT}:role/${physicalId}`;
   return `${physicalId}.${name}`; // the generation, which is for logs
+}
+
+/** Who it is in what the emulator's recorder writes down. */
+export const WORKER = "long-task";
+
+export interface Worker {
+  readonly process: ChildProcess;
+  /** Asks it to end, as ECS does, and waits until it has. */
+  stop(): Promise<void>;
+}
+
+/** What ECS would run in the container, with the environment of the stack. */
+export async function startWorker({ deployed, databaseUrl }: Installation): Promise<Worker> {
+  const { entryPoint, command, environment } = workerOf(deployed);
+  const folder = await mkdtemp(join(tmpdir(), "toren-worker-"));
+  const child = spawn(process.execPath, [...entryPoint.slice(1), ...command], {
+    cwd: folder,
+    stdio: ["ignore", "ignore", "inherit"],
+    env: {
+      PATH: process.env.PATH,
+      ...environment,
+      ...awsVariables(process.env.AWS_ENDPOINT_URL ?? ""),
+      AWS_ACCESS_KEY_ID: `as.${WORKER}`,
+      DATABASE_URL: databaseUrl("long-task"),
+      TOREN_BUNDLE_FOLDER: folder,
+    },
+  });
+  const ended = once(child, "exit");
+  return {
+    process: child,
+    stop: async () => {
+      child.kill("SIGTERM");
+      await ended;
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
 }

@@ -1,0 +1,3 @@
+import { defineWorkflow } from "toren";
+
+export default defineWorkflow(async (ctx) => await ctx.ask("buyer", ctx.input));
