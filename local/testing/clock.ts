@@ -39,6 +39,12 @@ export async function putForward(database: Database, agent: string, totalMs: num
     UPDATE toren_control.queue_messages SET visible_at = visible_at + ${byMs} * interval '1 ms' WHERE receipt IS NOT NULL`);
 }
 
+/** How far the database's clock is ahead of the machine's, in milliseconds. */
+export async function aheadBy({ pool }: Pick<Database, "pool">): Promise<number> {
+  const sql = "SELECT (extract(epoch FROM toren_clock.now() - pg_catalog.now()) * 1000)::int AS ms";
+  return (await pool.query<{ ms: number }>(sql)).rows[0]?.ms ?? 0;
+}
+
 /** As if a lease and a visibility time had passed since the worker died: whoever is next needs not wait for them. */
 export async function passTime(database: Database, agent: string): Promise<void> {
   await database.pool.query(`

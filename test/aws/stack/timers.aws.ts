@@ -8,7 +8,7 @@ import {
 } from "@aws-sdk/client-scheduler";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { functionNamed } from "../../../local/aws/deploy.ts";
-import { putForward } from "../../../local/testing/clock.ts";
+import { aheadBy, putForward } from "../../../local/testing/clock.ts";
 import { TIMER_EARLY_MS } from "../../../shared/core/limits.ts";
 import { eventually } from "../support/eventually.ts";
 import { DEPLOY_MS, type Installation, openInstallation } from "../support/installation.ts";
@@ -101,10 +101,7 @@ test("a schedule that is lost, while the pulse rests: the stack's own rule calls
   const rests = async () =>
     (await at.sql<{ rests: boolean }>("SELECT next_at = '-infinity' AS rests FROM toren_control.pulse"))[0]?.rests;
   await eventually("a pulse at rest", async () => ((await rests()) === true ? true : null), 60_000);
-  const [clock] = await at.sql<{ ms: number }>(
-    "SELECT (extract(epoch FROM toren_clock.now() - pg_catalog.now()) * 1000)::int AS ms",
-  );
-  await putForward(at.database, "probe", (clock?.ms ?? 0) + napMs, napMs);
+  await putForward(at.database, "probe", (await aheadBy(at.database)) + napMs, napMs);
   const run = await at.ended(runId, 2 * MINUTE_MS);
   expect(run.status).toBe("completed");
   expect(run.output).toBeGreaterThanOrEqual(napMs);

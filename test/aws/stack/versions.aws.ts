@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { SQSBatchResponse } from "aws-lambda";
 import { DATABASE_USERS } from "../../../cdk/connections.ts";
+import { aheadBy, putForward } from "../../../local/testing/clock.ts";
 import { ALL_LIMITS, overLimit, watchConnections } from "../support/connections.ts";
 import { agentsFolder, deployAgain, PLAN } from "../support/deployment.ts";
 import type { ExecutionEnvironment } from "../support/environment.ts";
@@ -19,6 +20,7 @@ beforeAll(async () => {
   at = await openInstallation();
   queues = await createOwnQueues();
   yaml = await readFile(AGENT(), "utf8");
+  aheadMs = await aheadBy(at.database);
 }, DEPLOY_MS);
 afterAll(async () => {
   for (const one of before) await one.end();
@@ -38,11 +40,15 @@ const generationOf = async (runId?: string): Promise<number> =>
     )
   )[0]?.n ?? 0;
 
+/** Longer than any deploy takes: the database's clock is put forward after it. */
+const NAP_MS = 10 * 60_000;
+let aheadMs: number;
+
 /** One that sleeps meanwhile, one whose tool is at work, and a wave that is half done. */
 async function startThree(): Promise<string[]> {
   await at.model(500, 1_500);
   const runs = [
-    await at.start("probe", 45_000, "nap"),
+    await at.start("probe", NAP_MS, "nap"),
     await at.start("probe", "Call order with seconds 30", "order"),
     await at.start("probe", 40, "wave"),
   ];
@@ -50,6 +56,13 @@ async function startThree(): Promise<string[]> {
     (await at.ledger()).filter((e) => e.answered).length > 5 ? true : null,
   );
   return runs;
+}
+
+/** So much time passes that the sleeper's is over, and the guardian looks, as it does every minute. */
+async function wakeSleeper(): Promise<void> {
+  aheadMs += NAP_MS;
+  await putForward(at.database, "probe", aheadMs, NAP_MS);
+  await at.guard();
 }
 
 async function allEnd(runs: readonly string[]): Promise<void> {
@@ -78,6 +91,7 @@ test("I7: an update with runs under way: they go on with the new code, beside en
   await writeFile(AGENT(), yaml.replace("Answer in one line.", "Answer in one short line."));
   await deployAgain();
   expect(await generationOf()).toBe(first + 1);
+  await wakeSleeper();
   await allEnd(runs);
 
   await at.model(50, 200);
@@ -116,6 +130,7 @@ test("I7: a roll-back to the version before with runs under way: it is one more 
   await writeFile(AGENT(), yaml);
   await deployAgain();
   expect(await generationOf()).toBe(newest + 1);
+  await wakeSleeper();
   await allEnd(runs);
   await at.model(5, 20);
   const runId = await at.start("probe", "How long is a lease?", "main");
