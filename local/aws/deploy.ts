@@ -22,6 +22,8 @@ export interface EmulatorDeployment {
   /** For what is built: the assembly and the bundles. */
   readonly workFolder: string;
   readonly agentsFolder: string;
+  /** The emulator has what CDK needs since a deployment before. Default: false. */
+  readonly bootstrapped?: boolean;
   /** What functions are told beside what the stack tells them. */
   environment(name: FunctionName): Readonly<Record<string, string>>;
   /** One line for each part, as it begins. */
@@ -52,7 +54,7 @@ export const awsVariables = (endpoint: string): Record<string, string> => ({
 
 /** @throws with CDK's own words, or when the emulator only pretends to have made something that no list names. */
 export async function deployToEmulator(deployment: EmulatorDeployment): Promise<Deployed> {
-  const { endpoint, workFolder, agentsFolder, environment, say } = deployment;
+  const { endpoint, workFolder, agentsFolder, environment, say, bootstrapped = false } = deployment;
   // CDK would synthesize a folder's app to bootstrap from there.
   const elsewhere = join(workFolder, "bootstrap");
   await mkdir(elsewhere, { recursive: true });
@@ -61,9 +63,11 @@ export async function deployToEmulator(deployment: EmulatorDeployment): Promise<
   const config = { app, context: { ...context, agents: resolve(agentsFolder) } };
   await writeFile(join(workFolder, "cdk.json"), JSON.stringify(config));
   const cdk = (...args: string[]) => run(workFolder, endpoint, args);
-  const bootstrap = run(elsewhere, endpoint, ["bootstrap", `aws://${ACCOUNT}/${REGION}`]);
+  const bootstrap = async (): Promise<void> => {
+    if (!bootstrapped) await run(elsewhere, endpoint, ["bootstrap", `aws://${ACCOUNT}/${REGION}`]);
+  };
   say("bundles, the template, and what CDK needs on the emulator");
-  await Promise.all([cdk("synth", "--quiet", "--output", "cdk.out"), bootstrap]);
+  await Promise.all([cdk("synth", "--quiet", "--output", "cdk.out"), bootstrap()]);
   const file = join(workFolder, `cdk.out/${STACK}.template.json`);
   const template = fitTemplate(JSON.parse(await readFile(file, "utf8")) as Template, environment);
   await writeFile(file, JSON.stringify(template));

@@ -45,7 +45,7 @@ const readState = (): State => JSON.parse(readFileSync(stateFile(), "utf8")) as 
 /** What is deployed lies here; whoever changes it deploys again. */
 export const agentsFolder = (): string => join(folder(), "agents");
 
-const deploy = (): Promise<Deployed> => {
+const deploy = (bootstrapped: boolean): Promise<Deployed> => {
   const url = fromSetup("TOREN_TEST_AWS_DATABASE");
   return deployToEmulator({
     endpoint: fromSetup("AWS_ENDPOINT_URL"),
@@ -53,12 +53,13 @@ const deploy = (): Promise<Deployed> => {
     agentsFolder: agentsFolder(),
     environment: (name) => ({ DATABASE_URL: urlFor(url, name), TOREN_LEASE_MS: String(LEASE_MS) }),
     say: () => {},
+    bootstrapped,
   });
 };
 
 /** `cdk deploy` over what is there, with the agents as they are in the folder now. */
 export async function deployAgain(): Promise<Deployed> {
-  const deployed = await deploy();
+  const deployed = await deploy(true);
   writeFileSync(stateFile(), JSON.stringify({ ...readState(), deployed } satisfies State));
   return deployed;
 }
@@ -70,7 +71,7 @@ export async function deployOnce(): Promise<State> {
     await cp(join(ROOT, path), join(agentsFolder(), path.split("/").at(-1) ?? ""), { recursive: true });
   const url = fromSetup("TOREN_TEST_AWS_DATABASE");
   await prepare(url);
-  const deployed = await deploy();
+  const deployed = await deploy(false);
   const users = new Map(Object.entries(connectionLimits(PLAN)).map(([of, limit]) => [userOf(of), limit]));
   const database = await openUrl(url, { pool: 1 });
   await ensureUsers(database.pool, users, null);
