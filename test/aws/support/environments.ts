@@ -4,6 +4,7 @@ import { DeleteMessageCommand, ReceiveMessageCommand, SendMessageCommand, SQSCli
 import type { SQSBatchResponse, SQSEvent } from "aws-lambda";
 import { ACCOUNT, awsVariables, type Deployed, functionNamed, REGION } from "../../../local/aws/deploy.ts";
 import { type FunctionName, functionOf } from "../../../local/aws/fit-template.ts";
+import { TASK_INVOCATION_MS } from "../../../shared/core/limits.ts";
 import type { QueueName } from "../../../shared/ports/queue.ts";
 import { type ExecutionEnvironment, startEnvironment } from "./environment.ts";
 import { environmentOf } from "./functions.ts";
@@ -21,7 +22,7 @@ export interface Beside {
   readonly bundle?: string;
   /** Beside what the stack tells it. */
   readonly more?: Readonly<Record<string, string>>;
-  /** Of each invocation. Default: a minute. */
+  /** Of each invocation. Default: what a task function has. */
   readonly timeoutMs?: number;
 }
 
@@ -29,7 +30,7 @@ export interface Beside {
 export async function environmentBeside(
   deployed: Deployed,
   name: FunctionName,
-  { bundle = bundleOf(deployed, name), more = {}, timeoutMs = 60_000 }: Beside = {},
+  { bundle = bundleOf(deployed, name), more = {}, timeoutMs = TASK_INVOCATION_MS }: Beside = {},
 ): Promise<ExecutionEnvironment> {
   const called = functionNamed(deployed, name);
   const own = { ...(await environmentOf(called)), ...awsVariables(process.env.AWS_ENDPOINT_URL ?? ""), ...more };
