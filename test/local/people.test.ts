@@ -191,7 +191,7 @@ describe("a call that waits for approval", () => {
     }
     const { status, out, err } = await running;
     expect({ status, out }).toEqual({ status: 0, out: "heard: paid carl 700\n" });
-    expect(err).toMatch(/waitingApproval\n.*pay waits for approval[\s\S]*carl[\s\S]*toren jobs approve \w{8}/);
+    expect(err).toMatch(/pay waits for approval[\s\S]*carl[\s\S]*toren jobs approve \w{8}/);
     const json = await quiet;
     expect(JSON.parse(json.out)).toMatchObject({ status: "completed", output: "heard: paid dora 800" });
     expect(json.err).toMatch(/pay waits for approval[\s\S]*dora/);
