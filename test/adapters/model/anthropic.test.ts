@@ -1,5 +1,6 @@
 // Claude on the wire: what is sent, and what comes of the answer. The server refuses whatever the real one would.
 import { afterAll, describe, expect, it } from "@jest/globals";
+import { CASES, toolWith } from "../../authoring/input-schemas.ts";
 import { asking, assistant, closeAll, result, user } from "../../support/wire/anthropic/asking.ts";
 
 afterAll(closeAll);
@@ -107,6 +108,17 @@ describe("a question to Claude", () => {
     } finally {
       process.env = before;
     }
+  });
+
+  it("c13: has tools with whatever zod can say of their arguments", async () => {
+    const tools = Object.entries(CASES).map(([name, { input }]) => {
+      const { description, inputSchema } = toolWith(input);
+      return { name: name.replace(/[^a-zA-Z0-9_-]/g, "_"), description, inputSchema };
+    });
+    const { wire, answer } = await asking();
+    await answer({ tools });
+    expect(wire.ledger.map(({ refusal }) => refusal)).toEqual([null]);
+    expect(wire.ledger[0]?.body.tools).toHaveLength(tools.length);
   });
 
   it("c13: has tools with schemas that Anthropic refuses say them in words instead", async () => {
