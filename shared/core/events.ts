@@ -245,7 +245,7 @@ export const runEvent = z.discriminatedUnion("type", [
   /**
    * After a retry: what failed of the operation is done again. Its end, what failed of it (of a wave the tasks at these places), and whatever the workflow
    * asked for because of it count no more. `dueAt`: its new time limit. `run`: of a child that belongs to the run that this one is a fork of, the child
-   * that is started in its place.
+   * that is started in its place. `fork`: the place that a fork begins from; what came of it isn't taken over either.
    */
   z.strictObject({
     type: z.literal("OperationReopened"),
@@ -253,6 +253,7 @@ export const runEvent = z.discriminatedUnion("type", [
     tasks: z.array(z.int().nonnegative()),
     dueAt: z.int().optional(),
     run: z.string().optional(),
+    fork: z.literal(true).optional(),
   }),
   z.strictObject({ type: z.literal("NowRead"), ...operation, value: z.number() }),
   /**

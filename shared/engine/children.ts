@@ -26,7 +26,9 @@ export class ChildOutcomes {
     const { history, record, writer } = this.#work;
     const start = history().children.get(run);
     const outcome =
-      start === undefined || history().over.has(start.seq) ? undefined : (await this.#outcomes()).get(run);
+      start === undefined || history().over.has(start.seq)
+        ? undefined
+        : (history().inherited.get(run) ?? (await this.#outcomes()).get(run));
     if (start === undefined || outcome === undefined) {
       if (inboxSeq !== null)
         record({ type: "FactIgnored", inboxSeq, reason: `run ${run} was heard of already, was cut, or goes on` });

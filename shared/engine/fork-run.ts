@@ -118,7 +118,9 @@ function eventsAfter(
     fork: runId,
   };
   const events: RunEvent[] =
-    place === null ? [forked] : [forked, { type: "OperationReopened", op: place.op, tasks: [...place.tasks] }];
+    place === null
+      ? [forked]
+      : [forked, { type: "OperationReopened", op: place.op, tasks: [...place.tasks], fork: true }];
   return events.map((event, i) => ({ ...event, seq: head + 1 + i, recordedAt }));
 }
 

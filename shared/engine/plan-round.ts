@@ -1,7 +1,7 @@
 // What a tick decided, as it is to be recorded, unless it would silently repeat what tasks of cut plans, or cut children, have done (I6b): then a person is
 // asked.
 import { digestOf } from "../core/digest.ts";
-import { isUnrepeatable, type RunEvent } from "../core/events.ts";
+import { isUnrepeatable, type RunEvent, type TaskOutcome } from "../core/events.ts";
 import type { Json } from "../core/json.ts";
 import { CUT_SHOWN_MAX } from "../core/limits.ts";
 import { streamIdOf, taskIdOf } from "../core/stream-id.ts";
@@ -62,16 +62,19 @@ export async function planRound(work: TickWork, { decisions }: Advance): Promise
 }
 
 async function whatMayBeClaimed(work: TickWork): Promise<Claimable> {
-  const { cutPlans, cutChildren } = work.history();
+  const { cutPlans, cutChildren, inherited } = work.history();
   const { agent, runId } = work.hint;
   const { tasks, children } = work.deps.store;
   const digests = cutPlans.length === 0 ? [] : await tasks.digests(agent, runId);
   const runs = cutChildren.length === 0 ? [] : await children.claimable(agent, runId);
   return {
     digests: new Map(digests.map((d) => [d.taskId, d.digest])),
-    children: new Set(runs),
+    children: new Set([...runs, ...[...inherited].filter(([, end]) => !isCancelled(end)).map(([run]) => run)]),
   };
 }
+
+/** As the store has it of the run's own: a cancel says nothing of what was asked. */
+const isCancelled = (end: TaskOutcome): boolean => end.status === "failed" && end.error.code === "run.cancelled";
 
 /** What they have done that can't be done again: for people, and whose it is. */
 async function cannotBeRepeated(work: TickWork, left: Dropped): Promise<{ calls: string[]; whose: string[] }> {

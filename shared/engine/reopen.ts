@@ -8,6 +8,7 @@
 // R4  Completed tasks, children, steps and their answers stay. What a tool did is never undone, nor done again by this.
 import type { ErrorCode } from "../core/errors.ts";
 import type { Recorded } from "../core/events.ts";
+import { CUTS_IN_ONE_ADVANCE_MAX } from "../core/limits.ts";
 import { childRunId } from "../core/workflow/child.ts";
 import {
   type ChildStarted,
@@ -16,7 +17,7 @@ import {
   type Operation,
   type WavePlanned,
 } from "../core/workflow/fold.ts";
-import type { Culprit } from "../core/workflow/outcome.ts";
+import type { Advance, Culprit } from "../core/workflow/outcome.ts";
 import type { NewChild } from "../core/workflow/plan.ts";
 import { planned } from "./children.ts";
 import { nudge } from "./hints.ts";
@@ -34,15 +35,17 @@ type Wave = Recorded<WavePlanned>;
 type Start = Recorded<ChildStarted>;
 
 /** R2, at the first look after a retry. */
-export async function reopenPending(work: TickWork): Promise<void> {
-  const { retry, log, over } = work.history();
+export async function reopenPending(work: TickWork, again: () => Promise<Advance>): Promise<void> {
+  const { retry, log, over, inherited } = work.history();
   if (retry === null) return;
   const pending = log.filter(
     (e): e is Wave => e.type === "WavePlanned" && e.seq < retry.seq && !over.has(e.seq) && !retry.reopened.has(e.seq),
   );
   const opened = (await Promise.all(pending.map((wave) => failedOf(work, wave)))).filter((o) => o.ids.length > 0);
-  const starts = log.filter((e): e is Start => e.type === "ChildStarted" && e.seq < retry.seq && !over.has(e.seq));
-  const children = (await startMissing(work, starts)).filter((start) => !retry.reopened.has(start.seq));
+  const starts = log.filter(
+    (e): e is Start => e.type === "ChildStarted" && e.seq < retry.seq && !over.has(e.seq) && !inherited.has(e.run),
+  );
+  const children = (await startMissing(work, starts, again)).filter((start) => !retry.reopened.has(start.seq));
   if (opened.length + children.length > 0) await reopen(work, opened, children, null);
 }
 
@@ -81,14 +84,20 @@ async function failedOf(work: TickWork, wave: Wave): Promise<Opened> {
   return { wave, ids: ended.filter((e) => e.outcome.status === "failed").map((e) => e.taskId) };
 }
 
-/** Starts children that this run, a fork, doesn't have. Returns those of the others that have failed. */
-async function startMissing(work: TickWork, starts: readonly Start[]): Promise<Start[]> {
+/** Starts children that this run, a fork, doesn't have and that its code still asks for. Returns those of the others that have failed. */
+async function startMissing(
+  work: TickWork,
+  starts: readonly Start[],
+  again?: () => Promise<Advance>,
+): Promise<Start[]> {
   if (starts.length === 0) return [];
   const { agent, runId } = work.hint;
   const { children } = work.deps.store;
   const ids = starts.map((start) => start.run);
   const there = new Set(await children.present(agent, runId, ids));
-  const missing = starts.filter((start) => !there.has(start.run));
+  const absent = starts.filter((start) => !there.has(start.run));
+  const asked = absent.length === 0 || again === undefined ? null : await stillAsked(work, again);
+  const missing = asked === null ? absent : absent.filter(({ seq }) => asked.has(seq));
   const fresh = missing.map(({ seq, process, input }): NewChild => {
     const run = childRunId(runId, work.writer.next);
     work.record({ type: "OperationReopened", op: seq, tasks: [], run });
@@ -106,6 +115,22 @@ async function startMissing(work: TickWork, starts: readonly Start[]): Promise<S
   }
   const failed = (await children.outcomes(agent, runId, ids)).filter((e) => e.outcome.status === "failed");
   return starts.filter((start) => failed.some((e) => e.runId === start.run));
+}
+
+/** What of the log today's code asks for, as far as the log carries it: what an edit drops isn't begun only to be dropped. */
+async function stillAsked(work: TickWork, again: () => Promise<Advance>): Promise<ReadonlySet<number>> {
+  const { log, writer, deployed } = work;
+  const recorded = log.length;
+  for (let n = 0; n < CUTS_IN_ONE_ADVANCE_MAX; n++) {
+    const { outcome } = await again();
+    if (outcome.type !== "cut") break;
+    const { fromSeq, reason } = outcome;
+    const cut = { type: "StreamInvalidated", fromSeq, reason, generation: deployed.generation } as const;
+    log.push({ ...cut, seq: writer.next + n, recordedAt: work.now() });
+  }
+  const standing = new Set(work.history().log.map((e) => e.seq));
+  log.length = recorded;
+  return standing;
 }
 
 async function reopen(

@@ -68,7 +68,7 @@ async function endUnread(
 async function rounds(work: TickWork, execution: Execution<Json>, clock: { now: number }): Promise<Worked> {
   const { deps, writer } = work;
   const steps: Steps = { running: new Map(), finished: [] };
-  await reopenPending(work);
+  await reopenPending(work, () => advanceOnce(work, execution));
   let complete: readonly number[] = perhapsDecided(work.history());
   for (;;) {
     for (const result of steps.finished.splice(0)) work.record(stepEnd(result, clock.now));

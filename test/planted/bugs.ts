@@ -32,6 +32,7 @@ const RETRY = "test/engine/retry.test.ts";
 const CHILDREN = "test/engine/children.test.ts";
 const FAMILY_CHANGES = "test/engine/family-changes.test.ts";
 const FAMILY_COPIES = "test/engine/family-copies.test.ts";
+const FAMILY_FORKS = "test/engine/family-forks.test.ts";
 const PROPERTIES = "test/core/workflow/properties.test.ts";
 // biome-ignore lint/suspicious/noTemplateCurlyInString: code to be found
 const PLACE = "const placeOf = (after: number, digest: string): string => `${after} ${digest}`;";
@@ -256,11 +257,44 @@ export const BUGS: readonly Bug[] = [
     edits: [
       {
         file: "shared/engine/reopen.ts",
-        find: "const missing = starts.filter((start) => !there.has(start.run));",
-        replace: "const missing = starts.filter((start) => there.has(start.run) && start.seq < 0);",
+        find: "const absent = starts.filter((start) => !there.has(start.run));",
+        replace: "const absent = starts.filter((start) => there.has(start.run) && start.seq < 0);",
       },
     ],
     killedBy: { file: FAMILY_COPIES, test: "a fork has the answers of children that ended" },
+  },
+  {
+    name: "a fork asks again about its source's children",
+    edits: [
+      {
+        file: "shared/core/workflow/inherited.ts",
+        find: "return !this.#foreign.has(run) || this.ends.has(run);",
+        replace: 'return run !== "";',
+      },
+    ],
+    killedBy: { file: FAMILY_FORKS, test: "who forks is asked once" },
+  },
+  {
+    name: "a fork under edited code pays its source's children again",
+    edits: [
+      {
+        file: "shared/engine/plan-round.ts",
+        find: "([, end]) => !isCancelled(end)",
+        replace: "([, end]) => isCancelled(end)",
+      },
+    ],
+    killedBy: { file: FAMILY_FORKS, test: "a fork under edited code takes over answers" },
+  },
+  {
+    name: "a fork begins a child that its code doesn't ask for",
+    edits: [
+      {
+        file: "shared/engine/reopen.ts",
+        find: "asked === null ? absent : absent.filter(",
+        replace: "asked !== undefined ? absent : [].filter(",
+      },
+    ],
+    killedBy: { file: FAMILY_FORKS, test: "begins none in its place" },
   },
   {
     name: "a run is erased without its children",
@@ -341,7 +375,13 @@ export const BUGS: readonly Bug[] = [
   },
   {
     name: "tasks that were stopped with a failed run stay stopped after its retry",
-    edits: [{ file: "shared/engine/run-tick.ts", find: "  await reopenPending(work);\n", replace: "" }],
+    edits: [
+      {
+        file: "shared/engine/run-tick.ts",
+        find: "  await reopenPending(work, () => advanceOnce(work, execution));\n",
+        replace: "",
+      },
+    ],
     killedBy: { file: RETRY, test: "a task of another wave, stopped when the run failed, goes on" },
   },
   {

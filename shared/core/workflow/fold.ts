@@ -1,5 +1,6 @@
 // The run stream's fold (I1): what stands after cuts, and what of the cut part a new plan may use.
-import type { Recorded, RunEvent } from "../events.ts";
+import type { Recorded, RunEvent, TaskOutcome } from "../events.ts";
+import { Inherited } from "./inherited.ts";
 
 export type RunLog = readonly Recorded<RunEvent>[];
 /** Events of what a workflow asked for. Their seq is their id. */
@@ -40,6 +41,8 @@ export interface RunHistory {
   readonly children: ReadonlyMap<string, Recorded<ChildStarted>>;
   /** Cut starts of children in creation order: those may be taken over. */
   readonly cutChildren: readonly Recorded<ChildStarted>[];
+  /** How children of the run that this one is a fork of ended, by their ids: the runs aren't its own, but the answers are. */
+  readonly inherited: ReadonlyMap<string, TaskOutcome>;
   /** Tasks of cut plans, and cut children, of which somebody decided that what they did may be done again, with the last generation that may. */
   readonly givenUp: ReadonlyMap<string, number>;
   /** Effective operations that are over. */
@@ -67,14 +70,15 @@ export function foldRun(raw: RunLog): RunHistory {
   let log: Recorded<RunEvent>[] = [];
   let nextWave = 0;
   const cutPlans: Recorded<WavePlanned>[] = [];
-  const cutChildren: Recorded<ChildStarted>[] = [];
+  let cutChildren: Recorded<ChildStarted>[] = [];
+  const inherited = new Inherited();
   const spare = new Map<string, number[]>();
   const givenUp = new Map<string, number>();
   let retry: (Retry & { readonly reopened: Set<number> }) | null = null;
   const gone = (cut: RunLog): void => {
     for (const event of cut) {
       if (event.type === "WavePlanned") cutPlans.push(event);
-      if (event.type === "ChildStarted") cutChildren.push(event);
+      if (event.type === "ChildStarted" && inherited.has(event.run)) cutChildren.push(event);
       if (event.type === "TimerSet") append(spare, event.digest, event.dueAt);
     }
   };
@@ -85,17 +89,23 @@ export function foldRun(raw: RunLog): RunHistory {
       log = kept;
       gone(cut);
       if (event.retry !== undefined) retry = { seq: event.seq, ...event.retry, reopened: new Set() };
+      if (event.fork === undefined) continue;
+      cutChildren = []; // what the source had dropped isn't this run's
+      inherited.forked();
       continue;
     }
     if (event.type === "OperationReopened") {
       const { kept, cut } = reopen(log, event);
       log = kept;
+      inherited.reopened(event, cut);
       gone(cut);
       retry?.reopened.add(event.op);
       continue;
     }
     if (event.type === "WavePlanned") nextWave = Math.max(nextWave, event.wave + 1);
     if (event.type === "TimerSet") take(spare, event.digest, event.dueAt);
+    if (event.type === "ChildStarted") inherited.started(event);
+    if (event.type === "ChildEnded") inherited.ended(event);
     log.push(event);
   }
   const plans = log.filter((event) => event.type === "WavePlanned");
@@ -108,6 +118,7 @@ export function foldRun(raw: RunLog): RunHistory {
     taken: new Set(plans.flatMap((plan) => plan.tasks)),
     children: new Map(log.flatMap((event) => (event.type === "ChildStarted" ? [[event.run, event]] : []))),
     cutChildren: cutChildren.sort((a, b) => a.seq - b.seq),
+    inherited: inherited.ends,
     givenUp,
     over: new Set(
       log
