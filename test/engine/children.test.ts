@@ -1,7 +1,8 @@
 // Runs that a workflow starts, on the real engine: begun with the event that says so, heard of by a fact, cancelled with their parent.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { createScriptedModel } from "../../shared/adapters/model/script.ts";
-import { CHILD_DEPTH_MAX } from "../../shared/core/limits.ts";
+import { digestOf } from "../../shared/core/digest.ts";
+import { CHILD_DEPTH_MAX, COMMIT_BATCH_BYTES } from "../../shared/core/limits.ts";
 import { childRunId } from "../../shared/core/workflow/child.ts";
 import { ChildFailed, type WorkflowFn } from "../../shared/core/workflow/context.ts";
 import { cancelRun } from "../../shared/engine/cancel-run.ts";
@@ -61,6 +62,22 @@ describe("a workflow that runs another process", () => {
     const { runId, row } = await started(stack);
     expect(row?.output).toEqual([10, 20, 30, 40, 50]);
     expect(await children(runId)).toHaveLength(5);
+  });
+
+  test("with large inputs starts them in a statement of bounded size; what they were asked arrives whole", async () => {
+    const texts = Array.from({ length: 40 }, (_, i) => `${i} ${"x".repeat(150_000)}`);
+    const { stack } = family({
+      main: async (ctx) => await Promise.all(texts.map((text) => ctx.run("sub", text))),
+      sub: async (ctx) => digestOf(ctx.input),
+    });
+    const { runId, row } = await started(stack);
+    expect(row?.output).toEqual(texts.map(digestOf));
+    const [{ bytes } = { bytes: 0 }] = await t.sql<{ bytes: number }>(
+      `SELECT (SELECT sum(octet_length(payload::text)) FROM agent_${AGENT}.events WHERE type IN ('ChildStarted', 'RunCreated'))::int
+            + (SELECT sum(octet_length(input::text)) FROM agent_${AGENT}.runs)::int AS bytes`,
+    );
+    expect(bytes).toBeLessThan(COMMIT_BATCH_BYTES);
+    expect(await children(runId)).toHaveLength(texts.length);
   });
 
   test("may run itself, down to the depth that there is", async () => {

@@ -44,7 +44,7 @@ async function forked(stack: Stack, runId: string, more: { from?: string; rerun?
 test("I6b: who forks is asked once whether children that followed from the place may do it again", async () => {
   const { paid, edit, model } = payers();
   const stack = edit(async (ctx) => {
-    const first = await ctx.step("first", () => "Ann");
+    const first = await ctx.step("first", async () => "Ann");
     return await ctx.run("book", first);
   });
   const runId = await stack.start(AGENT, "x");

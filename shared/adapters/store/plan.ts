@@ -1,5 +1,5 @@
-// The tick's append that plans waves: not grouped with others, because it brings rows of its own. Large inputs of a wide wave go to the blobs, so that the
-// statement stays as small as any batch.
+// The tick's append that plans waves and starts children: not grouped with others, because it brings rows of its own. Large inputs of many go to the blobs, so
+// that the statement stays as small as any batch.
 import type { Pool } from "pg";
 import { digestOf } from "../../core/digest.ts";
 import { COMMIT_BATCH_BYTES, GRACE_MS, PAYLOAD_INLINE_BYTES } from "../../core/limits.ts";
@@ -13,9 +13,13 @@ export const createPlanner =
   (pool: Pool, statements: Statements): StreamStore["plan"] =>
   async (plan) => {
     const { agent, runId } = plan.lease.stream;
-    const events = plan.events.map((e) => storedObject(`The event ${e.type}`, e.payload));
+    const { children: begun = [] } = plan;
     const fresh = plan.waves.flatMap((w) => w.fresh);
-    const inlineBytes = Math.min(PAYLOAD_INLINE_BYTES, Math.floor(COMMIT_BATCH_BYTES / fresh.length));
+    const inputsSent = fresh.length + begun.length * CHILD_INPUT_COPIES;
+    const inlineBytes = Math.min(PAYLOAD_INLINE_BYTES, Math.floor(COMMIT_BATCH_BYTES / inputsSent));
+    const events = plan.events.map((e) =>
+      storedObject(`The event ${e.type}`, e.payload, begun.length > 0 ? inlineBytes : PAYLOAD_INLINE_BYTES),
+    );
     const inputs = fresh.map((t) => storedValue(`The input of task ${t.taskId}`, t.input, inlineBytes));
     await writeBlobs(
       statements,
@@ -23,7 +27,7 @@ export const createPlanner =
       runId,
       [...events, ...inputs].flatMap((part) => part.blobs),
     );
-    const children = (plan.children ?? []).map((child) => storedChild(plan, child));
+    const children = begun.map((child) => storedChild(plan, child, inlineBytes));
     for (const { child, blobs } of children) await writeBlobs(statements, agent, child.runId, blobs);
     try {
       const answer = await repeatable<{ inbox_seq: number; complete: number[] }>(
@@ -41,6 +45,9 @@ export const createPlanner =
     }
   };
 
+/** In its start, in its row, and in its own first event. */
+const CHILD_INPUT_COPIES = 3;
+
 interface StoredChild {
   readonly child: PlannedChild;
   readonly input: Stored;
@@ -48,11 +55,11 @@ interface StoredChild {
   readonly blobs: readonly Blob[];
 }
 
-function storedChild(plan: Plan, child: PlannedChild): StoredChild {
+function storedChild(plan: Plan, child: PlannedChild, inlineBytes: number): StoredChild {
   const { process, input: value, depth } = child;
-  const input = storedValue(`The input of run ${child.runId}`, value);
+  const input = storedValue(`The input of run ${child.runId}`, value, inlineBytes);
   const parent = { run: plan.lease.stream.runId, depth };
-  const created = storedObject("The event RunCreated", { process, input: value, parent });
+  const created = storedObject("The event RunCreated", { process, input: value, parent }, inlineBytes);
   return { child, input, created, blobs: [...input.blobs, ...created.blobs] };
 }
 

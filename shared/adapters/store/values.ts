@@ -20,13 +20,17 @@ export interface Stored {
 }
 
 /**
- * An object's stored form; its largest fields go to blobs until the rest is small.
+ * An object's stored form; above `inlineBytes` its largest fields go to blobs until the rest is small.
  * @throws TorenError `payload.too_large` naming the size and the limit.
  */
-export function storedObject(what: string, payload: Readonly<Record<string, Json | undefined>>): Stored {
+export function storedObject(
+  what: string,
+  payload: Readonly<Record<string, Json | undefined>>,
+  inlineBytes = PAYLOAD_INLINE_BYTES,
+): Stored {
   const object = toStored(payload as JsonObject) as JsonObject;
   const whole = textOf(what, object);
-  if (whole.bytes <= PAYLOAD_INLINE_BYTES) return { ...whole, blobs: [] };
+  if (whole.bytes <= inlineBytes) return { ...whole, blobs: [] };
   const fields = Object.entries(object).map(([key, value]) => ({
     key,
     value,
@@ -36,7 +40,7 @@ export function storedObject(what: string, payload: Readonly<Record<string, Json
   const blobs: Blob[] = [];
   let bytes = whole.bytes;
   for (const field of fields.sort((a, b) => b.bytes - a.bytes)) {
-    if (bytes <= PAYLOAD_INLINE_BYTES) break;
+    if (bytes <= inlineBytes) break;
     const blob = blobOf(field);
     blobs.push(blob);
     slim[field.key] = pointer(blob);
