@@ -9,7 +9,7 @@ import { taskIdOf } from "../core/stream-id.ts";
 import { awaitedSignals } from "../core/workflow/awaited.ts";
 import { effective } from "../core/workflow/fold.ts";
 import type { WaitingCut } from "../ports/overview.ts";
-import type { ChildRow, PendingApproval, RunRow, Spent, StreamRow } from "../ports/store.ts";
+import type { Below, ChildRow, PendingApproval, RunRow, RunStatus, StreamRow } from "../ports/store.ts";
 import type { EngineDeps } from "./deps.ts";
 import { type TurnsPage, turnsOf } from "./read-turns.ts";
 
@@ -52,7 +52,7 @@ export interface RunView extends Accounts {
   readonly children: readonly ChildRow[];
   readonly childCount: number;
   /** What everything below it came to; null: there is nothing. What the run itself came to doesn't hold it. */
-  readonly below: { readonly runs: number; readonly spent: Spent } | null;
+  readonly below: Below | null;
   /** Of a session the last turns, and how many there are; null: the run is none. */
   readonly said: TurnsPage | null;
   /** The first reason to look at: a failed run's error, a stream that waits for a decision, a writer that stepped back. */
@@ -115,7 +115,7 @@ export async function readRun(
     childCount: family.count,
     below,
     said,
-    reason: reasonOf(run, streams, cuts, approvals, signals),
+    reason: reasonOf(run, streams, cuts, approvals, signals) ?? (run.endedAt === null ? belowReason(below) : null),
   };
 }
 
@@ -166,6 +166,21 @@ function reasonOf(
     return `waits for the signal ${awaited.signal}: \`toren jobs signal ${run.runId} NAME VALUE\``;
   if (run.status !== "awaitingInput") return null;
   return `waits for its user: \`toren jobs send ${run.runId} TEXT\` or \`toren chat --run ${run.runId}\``;
+}
+
+const WAITS: Partial<Record<RunStatus, string>> = {
+  waitingCut: "a decision",
+  waitingApproval: "approval",
+  awaitingInput: "its user",
+  waitingSignal: "a signal",
+};
+
+/** A run that waits for its children does so as long as one of them waits for a person. */
+function belowReason(below: Below | null): string | null {
+  if (below?.waiting == null) return null;
+  const { runs, runId, process, status } = below.waiting;
+  const more = runs === 1 ? "" : `, and ${runs - 1} more below wait${runs === 2 ? "s" : ""}`;
+  return `run ${runId} below (${process}) waits for ${WAITS[status]}${more}: \`toren jobs show ${runId}\``;
 }
 
 const NEEDS_DECISION: ErrorCode = "cut.needs_decision";

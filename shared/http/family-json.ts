@@ -26,7 +26,11 @@ export const family = {
     }),
   childCount: count.meta({ description: "How many there are." }),
   below: z
-    .object({ runs: count, ...spent })
+    .object({
+      runs: count,
+      ...spent,
+      waiting: count.meta({ description: "How many of them wait for a person or a signal." }),
+    })
     .nullable()
     .meta({
       description:
@@ -44,7 +48,7 @@ export const familyJson = ({ children, childCount, below }: RunView) => ({
     ...spentJson(own),
   })),
   childCount,
-  below: below && { runs: below.runs, ...spentJson(below.spent) },
+  below: below && { runs: below.runs, ...spentJson(below.spent), waiting: below.waiting?.runs ?? 0 },
 });
 
 export const spentJson = ({ modelCalls, tokens, unpriced, nanoUsd, simulated }: Spent) => ({

@@ -264,6 +264,19 @@ export interface ChildRow {
 }
 
 /** Runs that a run's workflow started. */
+/** What stands below a run. */
+export interface Below {
+  readonly runs: number;
+  readonly spent: Spent;
+  /** How many of them wait for somebody, and which to look at first; null: none. */
+  readonly waiting: {
+    readonly runs: number;
+    readonly runId: string;
+    readonly process: string;
+    readonly status: RunStatus;
+  } | null;
+}
+
 export interface ChildStore {
   /** How those ended that have: one that was cancelled has failed. */
   outcomes(agent: string, parent: string, children: readonly string[]): Promise<EndedChild[]>;
@@ -281,8 +294,8 @@ export interface ChildStore {
   list(agent: string, parent: string, limit: number): Promise<{ children: ChildRow[]; count: number }>;
   /** Everything below a run, in the order in which it began. */
   allBelow(agent: string, runId: string): Promise<string[]>;
-  /** What the model calls of everything below a run came to, and how many runs that is; null: there are none. */
-  below(agent: string, runId: string): Promise<{ runs: number; spent: Spent } | null>;
+  /** How many runs stand below a run, what their model calls came to, and whom they wait for; null: there are none. */
+  below(agent: string, runId: string): Promise<Below | null>;
 }
 
 export interface RunRow {

@@ -7,6 +7,7 @@ import { childRunId } from "../../shared/core/workflow/child.ts";
 import { ChildFailed, type WorkflowFn } from "../../shared/core/workflow/context.ts";
 import { cancelRun } from "../../shared/engine/cancel-run.ts";
 import { readRun } from "../../shared/engine/read-run.ts";
+import { decideApproval, sendSignal } from "../../shared/engine/speak-to-task.ts";
 import { role, tool, workflow } from "../support/agents.ts";
 import type { Stack } from "../support/stack.ts";
 import { AGENT, type EngineTest, engineTest, firstText } from "./support.ts";
@@ -118,6 +119,36 @@ describe("a workflow that runs another process", () => {
     const { stack } = family({ main: async (ctx) => await ctx.run("nobody", 1).catch((e) => e.code) });
     expect((await started(stack)).row?.output).toBe("process.unknown");
   });
+});
+
+test("a parent says which run below it waits for somebody, however deep, until none does", async () => {
+  const gated = role("g", { tools: [tool("pay", () => "paid", { approval: () => true })] });
+  const model = createScriptedModel((r) => (r.messages.length === 1 ? { tools: [{ name: "pay", args: {} }] } : "done"));
+  const processes = {
+    middle: workflow<never>(async (ctx) => await ctx.run("deep", null)),
+    deep: workflow<never>(async (ctx) => await ctx.ask("g", 1)),
+    patient: workflow<never>(async (ctx) => await ctx.waitFor("go")),
+  };
+  const main = workflow<never>(async (ctx) => await Promise.all([ctx.run("patient", null), ctx.run("middle", null)]));
+  const stack = t.stack([gated], main, { model, processes });
+  const { runId, row } = await started(stack);
+  expect(row?.status).toBe("running");
+  const read = async () => await readRun(stack.deps, { agent: AGENT, runId });
+  const ids = await t.sql<{ run_id: string; process: string }>(`SELECT run_id, process FROM agent_${AGENT}.runs`);
+  const idOf = (process: string): string => ids.find((r) => r.process === process)?.run_id ?? "";
+  expect((await read())?.reason).toBe(
+    `run ${idOf("deep")} below (deep) waits for approval, and 1 more below waits: \`toren jobs show ${idOf("deep")}\``,
+  );
+  const approved = { agent: AGENT, runId: idOf("deep"), granted: true, by: "ann", comment: "" };
+  expect((await decideApproval(stack.deps, approved)).type).toBe("told");
+  await stack.drive({ agent: AGENT, runId });
+  expect(await read()).toMatchObject({
+    reason: `run ${idOf("patient")} below (patient) waits for a signal: \`toren jobs show ${idOf("patient")}\``,
+    below: { runs: 3, waiting: { runs: 1, status: "waitingSignal" } },
+  });
+  await sendSignal(stack.deps, { agent: AGENT, runId: idOf("patient"), signal: "go", value: 1 });
+  expect((await stack.drive({ agent: AGENT, runId }))?.status).toBe("completed");
+  expect(await read()).toMatchObject({ reason: null, below: { waiting: null } });
 });
 
 describe("cancelling", () => {

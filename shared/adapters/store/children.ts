@@ -1,7 +1,7 @@
 // Runs that a run's workflow started, as their parent asks about them.
 import type { TaskOutcome } from "../../core/events.ts";
 import type { Json } from "../../core/json.ts";
-import type { ChildRow, ChildStore, RunStatus } from "../../ports/store.ts";
+import type { Below, ChildRow, ChildStore, RunStatus } from "../../ports/store.ts";
 import { restoreAll } from "./blobs.ts";
 import { type SpentRow, spentOf } from "./list-runs.ts";
 import type { Statements } from "./statements.ts";
@@ -47,8 +47,8 @@ export const createChildren = (statements: Statements): ChildStore => ({
   allBelow: async (agent, runId) =>
     (await statements.ask<{ run_id: string }>("list-below", agent, [runId])).map((row) => row.run_id),
   below: async (agent, runId) => {
-    const [row] = await statements.ask<SpentRow & { runs: number }>("spent-below", agent, [runId]);
-    return row === undefined || row.runs === 0 ? null : { runs: row.runs, spent: spentOf(row) };
+    const [row] = await statements.ask<SpentRow & Pick<Below, "runs" | "waiting">>("spent-below", agent, [runId]);
+    return row === undefined || row.runs === 0 ? null : { runs: row.runs, spent: spentOf(row), waiting: row.waiting };
   },
 });
 

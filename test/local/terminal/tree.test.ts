@@ -233,7 +233,7 @@ test("a run's children stand below its waves, in brief where there is no room, a
     { runId: "11111111-x", process: "chapter", status: "running", ...at, ...spent },
     { runId: "22222222-x", process: "x", status: "completed", ...at, endedAt: at.createdAt, ...spent, modelCalls: 0 },
   ];
-  const parent = run([], { children, childCount: 12, below: { runs: 13, ...spent } });
+  const parent = run([], { children, childCount: 12, below: { runs: 13, waiting: 0, ...spent } });
   const style = styleOf(output(null).to);
   const lines = (rows: number): string[] =>
     treeLines(parent, { style, names: new Map(), columns: 200, rows }).map((line) =>
