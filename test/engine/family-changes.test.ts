@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { createScriptedModel, type ScriptedModel } from "../../shared/adapters/model/script.ts";
 import type { WorkflowFn } from "../../shared/core/workflow/context.ts";
+import { cancelRun } from "../../shared/engine/cancel-run.ts";
 import { readRun } from "../../shared/engine/read-run.ts";
 import { retryRun } from "../../shared/engine/retry-run.ts";
 import { decideCut, sendSignal } from "../../shared/engine/speak-to-task.ts";
@@ -97,6 +98,20 @@ describe("an edit", () => {
     expect(await stack.drive({ agent: AGENT, runId })).toMatchObject({ output: ["edited", ["re b", 1]] });
     expect((await stack.drive({ agent: AGENT, runId: a?.run_id ?? "" }))?.status).toBe("cancelled");
     expect(model.ledger).toHaveLength(2);
+  });
+
+  test("leaves a child that it drops to whoever cancels it: the parent takes no notice", async () => {
+    const model = createScriptedModel((r) => `re ${firstText(r)}`);
+    const e = edited(model, [role("r")]);
+    const wait: WorkflowFn<never> = async (ctx) => await ctx.waitFor("go");
+    await e.edit({ main: async (ctx) => await ctx.run("wait", "a"), wait });
+    await e.edit({ main: async (ctx) => await ctx.run("wait", "b"), wait });
+    const [a, b] = await children(e.runId);
+    await cancelRun(e.stack.deps, { agent: AGENT, runId: a?.run_id ?? "", reason: "not wanted any more" });
+    await e.stack.drive({ agent: AGENT, runId: e.runId });
+    expect((await children(e.runId)).map((c) => c.status)).toEqual(["cancelled", "waitingSignal"]);
+    await sendSignal(e.stack.deps, { agent: AGENT, runId: b?.run_id ?? "", signal: "go", value: 1 });
+    expect(await e.stack.drive({ agent: AGENT, runId: e.runId })).toMatchObject({ status: "completed", output: 1 });
   });
 
   test("I6b: that drops a child which has done what can't be done twice asks, and --keep has it answer", async () => {
