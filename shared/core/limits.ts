@@ -394,6 +394,8 @@ export const LISTEN_RETRY_MS = 1_000;
 export const LISTEN_PING_MS = 20_000;
 /** Pieces of an answer that comes in go out together this often. */
 export const LIVE_BATCH_MS = 100;
+/** That a watched log has grown is said so much later: what is appended at once is said once. */
+export const LIVE_GREW_MS = 5;
 /** Characters of one piece: a notification's payload is under 8,000 bytes, and a character may take six in JSON. */
 export const LIVE_PIECE_CHARS = 1_200;
 /** Pieces that one worker sends at once; the rest goes with the next. */

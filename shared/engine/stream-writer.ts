@@ -83,6 +83,7 @@ function createOutbox(deps: EngineDeps, lease: Lease, head: number, inbox: Inbox
   const written = <T extends { readonly head: number; readonly inboxSeq: number }>(answer: T): T => {
     head = answer.head;
     inbox.reached(answer.inboxSeq);
+    deps.live.grew(lease.stream.runId);
     return answer;
   };
   return {

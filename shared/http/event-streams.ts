@@ -36,11 +36,18 @@ export function withEventStreams(app: App, options: EventStreamOptions): Hono {
 
 const HEADERS = { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-store" };
 
-async function askFor(app: App, request: Request, after: string, waitMs: number): Promise<Response> {
+async function askFor(
+  app: App,
+  request: Request,
+  after: string,
+  waitMs: number,
+  enough?: AbortSignal,
+): Promise<Response> {
   const url = new URL(request.url);
   url.searchParams.set("after", after);
   url.searchParams.set("wait", String(waitMs / 1_000));
-  return await app.fetch(new Request(url, { headers: request.headers, signal: request.signal }));
+  const signal = enough === undefined ? request.signal : AbortSignal.any([request.signal, enough]);
+  return await app.fetch(new Request(url, { headers: request.headers, signal }));
 }
 
 interface Reader extends EventStreamOptions {
@@ -54,7 +61,8 @@ interface Reader extends EventStreamOptions {
 async function* follow(reader: Reader, first: Page): AsyncGenerator<string> {
   const { app, request, closing, remainingMs = () => Number.POSITIVE_INFINITY } = reader;
   const pieces = createPieces(reader.stream);
-  const leave = reader.live?.watch(reader.runId, pieces.push);
+  let look = new AbortController();
+  const leave = reader.live?.watch(reader.runId, pieces.push, () => look.abort());
   try {
     for (let page = first; ; ) {
       pieces.recorded(page.events);
@@ -62,7 +70,8 @@ async function* follow(reader: Reader, first: Page): AsyncGenerator<string> {
       if (page.ended && !page.more) return yield "event: end\ndata: {}\n\n";
       const waitMs = page.more ? 0 : Math.min(EVENTS_COMMENT_MS, remainingMs(request) - EVENTS_LAST_MS);
       if (waitMs < 0 || closing?.aborted || request.signal.aborted) return;
-      const asked = askFor(app, request, page.next, waitMs);
+      look = new AbortController(); // a wait is cut short when there is more to read
+      const asked = askFor(app, request, page.next, waitMs, look.signal);
       const came = asked.then(
         () => true,
         () => true,

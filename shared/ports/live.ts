@@ -29,6 +29,8 @@ export interface LiveOut {
   /** Somebody watches this run, as a lease has told. Forgotten after LIVE_WATCH_MS, unless told again. */
   heed(runId: string): void;
   isWatched(runId: string): boolean;
+  /** The run's log has grown: whoever watches reads it now, not at its next look. Costs nothing while nobody does. Must not throw, and doesn't wait. */
+  grew(runId: string): void;
   call(stream: StreamRef, step: { readonly stepId: string; readonly call: number }): LiveCall;
   /** Resolves when nothing is being sent: before a process may freeze. */
   rest(): Promise<void>;
@@ -38,7 +40,10 @@ export interface LiveOut {
 
 /** A reader's side. */
 export interface LiveIn {
-  /** `on` hears the run's pieces until the answer is called: from their beginning where the worker hears of it at once, else from some moment on. */
-  watch(runId: string, on: (piece: LivePiece) => void): () => void;
+  /**
+   * `on` hears the run's pieces until the answer is called: from their beginning where the worker hears of it at once, else from some moment on. `grew` hears
+   * that there is more in its log.
+   */
+  watch(runId: string, on: (piece: LivePiece) => void, grew?: () => void): () => void;
   close(): Promise<void>;
 }

@@ -51,14 +51,20 @@ function watcher(runId: string) {
   opened.push(live, notices);
   const pieces: LivePiece[] = [];
   const text = createLiveText();
-  live.watch(runId, (piece) => {
-    pieces.push(piece);
-    text.take(piece);
-  });
+  const heard = { grew: 0 };
+  live.watch(
+    runId,
+    (piece) => {
+      pieces.push(piece);
+      text.take(piece);
+    },
+    () => void heard.grew++,
+  );
   const there = async (): Promise<boolean> =>
     (await t.sql("SELECT 1 FROM toren_control.run_watchers WHERE run_id = $1", [runId])).length === 1;
   return {
     pieces,
+    heard,
     there,
     now: () => text.now().flatMap(({ over, text: said }) => (over ? [] : [said])),
     recorded: text.recorded,
@@ -79,6 +85,7 @@ describe("who watches a run", () => {
     expect(seen.pieces[0]).toMatchObject({ stream: "task:w0t0", stepId: "s0", call: 2, attempt: 0 });
     gate.resolve();
     expect(await driven).toMatchObject({ status: "completed", output: WORDS.join(" ") });
+    await until(() => seen.heard.grew > 0); // and its log is said to have more
     seen.recorded([{ stream: "task:w0t0", seq: 3, type: "LlmCallCompleted", recordedAt: "", payload: {} }]);
     expect(seen.now()).toEqual([]);
   });

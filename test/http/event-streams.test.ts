@@ -28,7 +28,12 @@ const piece = (call: number, text: string, more: Partial<LivePiece> = {}): LiveP
 /** A run of one task whose log grows, a watcher's side that a test speaks through, and a reader. */
 function watched(events: readonly RawEvent[], fakes: Fakes = {}, remainingMs?: () => number) {
   const log = [...events];
-  const state = { status: "running" as StreamRow["status"], watching: 0, say: (_: LivePiece): void => {} };
+  const state = {
+    status: "running" as StreamRow["status"],
+    watching: 0,
+    say: (_: LivePiece): void => {},
+    grew: () => {},
+  };
   const { app } = fakeApp({
     streams: () => [streamRow(TASK, log.at(-1)?.seq ?? 0, state.status)],
     log: () => log,
@@ -36,10 +41,10 @@ function watched(events: readonly RawEvent[], fakes: Fakes = {}, remainingMs?: (
     ...fakes,
   });
   const live: LiveIn = {
-    watch: (runId, on) => {
+    watch: (runId, on, grew = () => {}) => {
       expect(runId).toBe(RUN);
       state.watching++;
-      state.say = on;
+      Object.assign(state, { say: on, grew });
       return () => {
         state.watching--;
       };
@@ -95,6 +100,29 @@ describe("a stream of events", () => {
       "end",
     ]);
     expect(blocks(reader.text).filter((block) => /^event: delta/m.test(block) && /^id:/m.test(block))).toEqual([]);
+    expect(state.watching).toBe(0);
+  });
+
+  test("what is recorded is read as soon as it is said to be there, not at the next look", async () => {
+    const never: Fakes = {
+      sleep: (_ms, signal) => new Promise((r) => signal?.addEventListener("abort", () => r(), { once: true })),
+    };
+    const { log, state, ask, closing } = watched([event(1, "TaskStarted")], never);
+    const { reader, reading } = await ask();
+    await until(() => state.watching === 1 && reader.text.includes("TaskStarted"));
+    for (const [seq, type] of [
+      [2, "LlmCallStarted"],
+      [3, "LlmCallCompleted"],
+    ] as const) {
+      log.push(event(seq, type));
+      await until(() => {
+        state.grew(); // one that comes between two looks is caught by the look that follows
+        return reader.text.includes(type);
+      });
+    }
+    closing.abort();
+    state.grew();
+    await reading;
     expect(state.watching).toBe(0);
   });
 

@@ -947,6 +947,28 @@ export const BUGS: readonly Bug[] = [
     killedBy: { file: KEPT_CALLS, test: "for long: it parks, and what was reserved for it stays so" },
   },
   {
+    name: "that a log has grown is said though nobody watches",
+    edits: [
+      {
+        file: "shared/adapters/live/postgres.ts",
+        find: "if (!isWatched(runId) || grown.has(runId)) return;",
+        replace: "if (grown.has(runId)) return;",
+      },
+    ],
+    killedBy: { file: "test/adapters/live/postgres.test.ts", test: "a log that grows makes no statement" },
+  },
+  {
+    name: "a reader of server-sent events reads on at its next look only",
+    edits: [
+      {
+        file: "shared/http/event-streams.ts",
+        find: "pieces.push, () => look.abort()",
+        replace: "pieces.push, () => {}",
+      },
+    ],
+    killedBy: { file: "test/http/event-streams.test.ts", test: "read as soon as it is said to be there" },
+  },
+  {
     name: "pieces of an answer are sent though nobody watches",
     edits: [
       {
@@ -956,8 +978,8 @@ export const BUGS: readonly Bug[] = [
       },
       {
         file: "shared/adapters/live/postgres.ts",
-        find: "          if (isWatched(runId)) soon();",
-        replace: "          soon();",
+        find: "          if (isWatched(runId)) batches.soon();",
+        replace: "          batches.soon();",
       },
     ],
     killedBy: { file: LIVE, test: "an answer of ten thousand pieces makes as many statements" },

@@ -7,6 +7,9 @@ export const WATCHED = "toren_watched";
 /** Watchers of one run listen here. */
 export const piecesOf = (runId: string): string => `toren_live_${runId.toLowerCase().replaceAll(/[^0-9a-f]/g, "")}`;
 
+/** The run's log has grown: said where pieces are. */
+export const GREW = "grew";
+
 export const writePiece = (piece: LivePiece): string => JSON.stringify(piece);
 
 /** Null: of another version. */

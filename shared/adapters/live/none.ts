@@ -4,6 +4,7 @@ import type { LiveOut } from "../../ports/live.ts";
 export const NOBODY_WATCHES: LiveOut = {
   heed: () => {},
   isWatched: () => false,
+  grew: () => {},
   call: () => ({ show: () => {}, end: () => {} }),
   rest: async () => {},
   close: async () => {},

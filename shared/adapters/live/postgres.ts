@@ -1,12 +1,12 @@
 // Pieces of answers by Postgres' notifications: on a laptop and on RDS alike. A worker sends while somebody watches; who watches says so in a row that runs out.
 import { randomUUID } from "node:crypto";
-import { LIVE_BATCH_MS, LIVE_PIECES_MAX, LIVE_WATCH_MS, LIVE_WATCH_RENEW_MS } from "../../core/limits.ts";
+import { LIVE_BATCH_MS, LIVE_GREW_MS, LIVE_PIECES_MAX, LIVE_WATCH_MS, LIVE_WATCH_RENEW_MS } from "../../core/limits.ts";
 import type { Database } from "../../ports/database.ts";
 import type { LiveIn, LiveOut, LivePiece } from "../../ports/live.ts";
 import { QUERIES } from "../../sql/queries.ts";
 import type { Notices } from "../database/notices.ts";
 import { createShownCall, type ShownCall } from "./calls.ts";
-import { piecesOf, readPiece, WATCHED, writePiece } from "./channels.ts";
+import { GREW, piecesOf, readPiece, WATCHED, writePiece } from "./channels.ts";
 
 export interface LiveOutOptions {
   readonly database: Pick<Database, "pool">;
@@ -16,71 +16,113 @@ export interface LiveOutOptions {
 
 export function createLiveOut({ database, notices }: LiveOutOptions): LiveOut {
   const calls = new Set<ShownCall>();
-  /** Until when each run is watched, by this process' own clock. */
-  const watched = new Map<string, number>();
-  let timer: NodeJS.Timeout | undefined;
-  let sending: Promise<void> | null = null;
-  const isWatched = (runId: string): boolean => (watched.get(runId) ?? 0) > performance.now();
+  /** Runs whose log has grown since it was last said. */
+  const grown = new Set<string>();
+  const { note, isWatched } = createWatched();
   const due = (): ShownCall[] => [...calls].filter((call) => call.due && isWatched(call.runId));
   const send = async (): Promise<void> => {
-    const channels: string[] = [];
-    const payloads: string[] = [];
+    const channels = [...grown].map(piecesOf);
+    const payloads = channels.map(() => GREW);
+    grown.clear();
     for (const call of due())
-      for (const piece of call.pieces(LIVE_PIECES_MAX - payloads.length)) {
+      for (const piece of call.pieces(Math.max(0, LIVE_PIECES_MAX - payloads.length))) {
         channels.push(piecesOf(call.runId));
         payloads.push(writePiece(piece));
       }
     if (payloads.length > 0) await database.pool.query(QUERIES.notify, [channels, payloads]).catch(() => {}); // they are hints: the log has the answer
   };
-  const soon = (): void => {
-    if (timer !== undefined || sending !== null || due().length === 0) return;
-    timer = setTimeout(() => {
-      timer = undefined;
-      sending = send().finally(() => {
-        sending = null;
-        soon();
-      });
-    }, LIVE_BATCH_MS).unref();
-  };
+  const batches = createBatches(send, () => (grown.size > 0 ? LIVE_GREW_MS : due().length > 0 ? LIVE_BATCH_MS : null));
   const end = (call: ShownCall): void => {
     calls.delete(call);
-    if (calls.size > 0) return;
-    clearTimeout(timer); // a frozen timer would fire at thaw
-    timer = undefined;
+    if (calls.size === 0 && grown.size === 0) batches.stop(); // a frozen timer would fire at thaw
   };
   const heed = (runId: string): void => {
-    const now = performance.now();
-    for (const [known, until] of watched) if (until <= now) watched.delete(known);
-    watched.set(runId, now + LIVE_WATCH_MS);
-    soon();
+    note(runId);
+    batches.soon();
   };
   let stop: (() => void) | undefined;
+  const rewind = (seen: (runId: string) => boolean): void => {
+    for (const call of calls) if (seen(call.runId)) call.rewind();
+    batches.soon();
+  };
   const heard = (payload: string): void => {
     const [runId = "", word] = payload.split(" ");
-    if (word === "new") for (const call of calls) if (call.runId === runId) call.rewind();
+    if (word === "new") rewind((id) => id === runId);
     heed(runId);
   };
   return {
     heed,
     isWatched,
     call: ({ runId, streamId }, step) => {
-      stop ??= notices?.on(WATCHED, heard);
+      stop ??= notices?.on(WATCHED, heard, () => rewind(isWatched)); // whoever came while it didn't listen has seen nothing yet
       const call = createShownCall(runId, { stream: streamId, ...step });
       calls.add(call);
       return {
         show: (delta) => {
           call.take(delta);
-          if (isWatched(runId)) soon();
+          if (isWatched(runId)) batches.soon();
         },
         end: () => end(call),
       };
     },
+    grew: (runId) => {
+      if (!isWatched(runId) || grown.has(runId)) return;
+      if (grown.size === 0) batches.stop(); // sooner than pieces would go
+      grown.add(runId);
+      batches.soon();
+    },
     rest: async () => {
-      await sending;
+      await batches.rest();
+      if (grown.size > 0) batches.now();
+      await batches.rest();
     },
     close: async () => {
       stop?.();
       for (const call of calls) end(call);
+      grown.clear();
+      batches.stop();
+      await batches.rest();
+    },
+  };
+}
+
+/** Until when each run is watched, by this process' own clock. */
+function createWatched() {
+  const untils = new Map<string, number>();
+  return {
+    isWatched: (runId: string): boolean => (untils.get(runId) ?? 0) > performance.now(),
+    note: (runId: string): void => {
+      const now = performance.now();
+      for (const [known, until] of untils) if (until <= now) untils.delete(known);
+      untils.set(runId, now + LIVE_WATCH_MS);
+    },
+  };
+}
+
+/** One statement at a time. `dueMs`: in how many milliseconds the next is due; null: there is nothing to send. */
+function createBatches(send: () => Promise<void>, dueMs: () => number | null) {
+  let timer: NodeJS.Timeout | undefined;
+  let sending: Promise<void> | null = null;
+  const stop = (): void => {
+    clearTimeout(timer);
+    timer = undefined;
+  };
+  const now = (): void => {
+    stop();
+    sending = send().finally(() => {
+      sending = null;
+      soon();
+    });
+  };
+  const soon = (): void => {
+    const ms = dueMs();
+    if (timer === undefined && sending === null && ms !== null) timer = setTimeout(now, ms).unref();
+  };
+  return {
+    soon,
+    now,
+    stop,
+    rest: async (): Promise<void> => {
       await sending;
     },
   };
@@ -91,8 +133,12 @@ export interface LiveInOptions {
   readonly notices: Notices;
 }
 
+interface Ear {
+  readonly piece: (piece: LivePiece) => void;
+  readonly grew: () => void;
+}
 interface Watched {
-  readonly ears: Set<(piece: LivePiece) => void>;
+  readonly ears: Set<Ear>;
   leave(): void;
 }
 
@@ -107,8 +153,10 @@ export function createLiveIn({ database, notices }: LiveInOptions): LiveIn {
     const ears: Watched["ears"] = new Set();
     const say = (isNew: boolean): Promise<void> => tell("watch-run", [runId, watcher, LIVE_WATCH_MS, WATCHED, isNew]);
     const heard = (payload: string): void => {
-      const piece = readPiece(payload);
-      if (piece !== null) for (const ear of ears) ear(piece);
+      const piece = payload === GREW ? null : readPiece(payload);
+      for (const ear of ears)
+        if (piece !== null) ear.piece(piece);
+        else if (payload === GREW) ear.grew();
     };
     const stop = notices.on(piecesOf(runId), heard, () => void say(true));
     const timer = setInterval(() => void say(false), LIVE_WATCH_RENEW_MS).unref();
@@ -123,13 +171,14 @@ export function createLiveIn({ database, notices }: LiveInOptions): LiveIn {
     };
   };
   return {
-    watch: (runId, on) => {
+    watch: (runId, on, grew = () => {}) => {
       const run = runs.get(runId) ?? begin(runId);
       runs.set(runId, run);
-      run.ears.add(on);
+      const ear: Ear = { piece: on, grew };
+      run.ears.add(ear);
       if (run.ears.size > 1) void tell("watch-run", [runId, watcher, LIVE_WATCH_MS, WATCHED, true]);
       return () => {
-        if (run.ears.delete(on) && run.ears.size === 0) run.leave();
+        if (run.ears.delete(ear) && run.ears.size === 0) run.leave();
       };
     },
     close: async () => {

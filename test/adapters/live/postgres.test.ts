@@ -166,7 +166,31 @@ describe("what is said while somebody watches", () => {
   });
 });
 
+test("that a log has grown is said to who watches: many appends at once are said once, and before a process may freeze", async () => {
+  const [out, runId] = [worker(), randomUUID()];
+  let grew = 0;
+  server().watch(
+    runId,
+    () => {},
+    () => void grew++,
+  );
+  await until(async () => (await watchers(runId)) === 1);
+  out.heed(runId);
+  for (let n = 0; n < 100; n++) out.grew(runId);
+  await out.rest();
+  expect(statements).toHaveLength(1);
+  await until(() => grew > 0);
+  expect(grew).toBe(1);
+});
+
 describe("while nobody watches", () => {
+  test("a log that grows makes no statement", async () => {
+    const out = worker();
+    for (let n = 0; n < 100; n++) out.grew(randomUUID());
+    await out.rest();
+    expect(statements).toEqual([]);
+  });
+
   test("ten thousand deltas make no statement, and no connection is kept by readers who left", async () => {
     const [out, runId] = [worker(), randomUUID()];
     const reader = server();
