@@ -7,6 +7,7 @@ import type { ProcessDefinition, RoleDefinition } from "../../shared/ports/agent
 import { agent, role, serving, tool, workflow } from "../support/agents.ts";
 import { type TestDatabase, testDatabase } from "../support/database.ts";
 import { createStack } from "../support/stack.ts";
+import { until } from "./support.ts";
 
 const AGENT = "crew";
 let db: TestDatabase;
@@ -16,6 +17,9 @@ beforeAll(async () => {
 });
 afterAll(async () => await db.drop());
 
+/** Of the run under way. */
+let appended: readonly string[] = [];
+
 async function appendsOf(
   roles: RoleDefinition[],
   main: ProcessDefinition,
@@ -23,6 +27,7 @@ async function appendsOf(
 ) {
   const model = createScriptedModel(respond);
   const stack = createStack({ database: db.database, agents: serving(agent(AGENT, roles, main)), model });
+  appended = stack.appended;
   const runId = await stack.start(AGENT, "x");
   const row = await stack.drive({ agent: AGENT, runId });
   stack.stop();
@@ -30,11 +35,12 @@ async function appendsOf(
   return stack.appended;
 }
 const calls = (n: number): Turn => ({ tools: Array.from({ length: n }, (_, i) => ({ name: "look", args: { i } })) });
-/** Results arrive one after the other, so that none can share an append by luck. */
+/** Results arrive one after the other, each when the one before is on record, so that none can share an append by luck. */
 const staggered = () => {
   let nth = 0;
   return tool("look", async () => {
-    await new Promise((r) => setTimeout(r, 40 * ++nth));
+    const before = nth++;
+    await until(() => appended.filter((a) => a.includes("ToolCallCompleted")).length >= before);
     return "seen";
   });
 };

@@ -22,7 +22,13 @@ beforeAll(async () => {
   t = await engineTest();
   schedules = createSchedules(t.database);
 });
+/** The schedules here fire by the minute: a test that a new minute begins in would see one time more. */
+const MINUTE_LEFT_S = 12;
 beforeEach(async () => {
+  await t.sql(
+    "SELECT CASE WHEN left_s < $1 THEN pg_sleep(left_s + 0.1) END FROM (SELECT 60 - extract(second FROM clock_timestamp())::float8 AS left_s) clock",
+    [MINUTE_LEFT_S],
+  );
   await t.reset();
   await t.sql("DELETE FROM toren_control.schedules");
   await t.sql("DELETE FROM toren_control.audit");
