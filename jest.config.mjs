@@ -12,6 +12,7 @@ export default {
   modulePathIgnorePatterns: ["<rootDir>/.toren", "<rootDir>/cdk.out", "<rootDir>/dist"],
   globalSetup: "<rootDir>/test/support/global-setup.ts",
   globalTeardown: "<rootDir>/test/support/global-teardown.ts",
+  testSequencer: "<rootDir>/test/support/longest-first.mjs",
   testTimeout: 30_000,
   maxWorkers: 2,
 };

@@ -2,11 +2,6 @@
 import { canonical, type Json } from "../../shared/core/json.ts";
 import type { ModelRequest } from "../../shared/core/messages.ts";
 import { agent, role, tool, workflow } from "../support/agents.ts";
-import { CHILDREN } from "./children.ts";
-import { EDITS } from "./edits.ts";
-import { LIMITS } from "./limits.ts";
-import { PEOPLE } from "./people.ts";
-import { RETRIES } from "./retries.ts";
 import { AGENT, charge, echo, firstText, never, type Scenario, takeEffect, type World } from "./world.ts";
 
 const said = (request: ModelRequest): string => canonical((request.messages.at(-1)?.content ?? []) as unknown as Json);
@@ -196,11 +191,6 @@ export const SCENARIOS: readonly Scenario[] = [
   retriedStep,
   timedOutWave,
   blobs,
-  ...EDITS,
-  ...PEOPLE,
-  ...LIMITS,
-  ...RETRIES,
-  ...CHILDREN,
   cancelled,
   cancelledWaves,
 ];

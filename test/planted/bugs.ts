@@ -578,7 +578,7 @@ export const BUGS: readonly Bug[] = [
       },
     ],
     killedBy: {
-      file: "test/kill-matrix/kill-matrix.test.ts",
+      file: "test/kill-matrix/changes.test.ts",
       test: "the writer's prompt edited while its second call is in flight undisturbed",
     },
   },

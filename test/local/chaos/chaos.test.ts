@@ -29,19 +29,19 @@ function chaos(...args: string[]) {
   );
 }
 
-test("I5: workers are killed one after the other, the call is granted, nothing recorded is paid again", async () => {
+test("I5: a worker is killed, the call is granted, nothing recorded is paid again", async () => {
   const { code, out, err } = await chaos(
     "approval",
     "Please refund order A-1002, 120 euros",
     "--approve",
-    "--kills=2",
+    "--kills=1",
     "--model=demo",
     "--json",
   );
   const told = JSON.parse(out) as ReturnType<typeof reportJson>;
   expect([code, told.faults, told.status]).toEqual([0, [], "completed"]);
   expect(JSON.stringify(told.output)).toContain("120");
-  expect(told.kills).toHaveLength(2);
+  expect(told.kills).toHaveLength(1);
   expect(told.receipt.repaid).toBe(0);
   expect(told.begunAgain.filter(({ external, keyed }) => external && !keyed)).toEqual([]);
   expect(err).toContain("SIGKILL");
