@@ -749,6 +749,20 @@ export const BUGS: readonly Bug[] = [
     killedBy: { file: "test/adapters/model/any-log.test.ts", test: "asks next what every provider takes" },
   },
   {
+    name: "what a model was told after a pause isn't in what its thinking was written after",
+    edits: [
+      {
+        file: "shared/adapters/model/anthropic/turns.ts",
+        find: "      close();\n      thinkingFits",
+        replace: "      thinkingFits",
+      },
+    ],
+    killedBy: {
+      file: "test/adapters/model/anthropic-history.test.ts",
+      test: "keeps what the next thinking was written after",
+    },
+  },
+  {
     name: "a thinking budget goes out with an answer that may not be longer",
     edits: [
       {

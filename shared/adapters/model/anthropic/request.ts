@@ -2,12 +2,13 @@
 import type Anthropic from "@anthropic-ai/sdk";
 import type { ModelRequest } from "../../../core/messages.ts";
 import type { ReadyMessage, ShownFile } from "../media.ts";
+import { isThinkingBlock, type Turn } from "./conversation.ts";
 import { type Family, familyOf } from "./families.ts";
 import type { AnthropicOptions } from "./options.ts";
 import { linked } from "./origin.ts";
 import { heldSchema } from "./output-schema.ts";
 import { wireTools } from "./tools.ts";
-import { isThinkingBlock, type Turn, turnsOf } from "./turns.ts";
+import { turnsOf } from "./turns.ts";
 
 export type Body = Anthropic.MessageCreateParamsStreaming;
 

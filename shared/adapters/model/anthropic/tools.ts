@@ -3,7 +3,7 @@ import type Anthropic from "@anthropic-ai/sdk";
 import { isObject, type Json } from "../../../core/json.ts";
 import type { ToolSchema } from "../../../core/messages.ts";
 import { namesFit, withSchemaInWords } from "../tool-words.ts";
-import type { Turn } from "./turns.ts";
+import type { Turn } from "./conversation.ts";
 
 const REFUSED_AT_ROOT = ["anyOf", "oneOf", "allOf"];
 

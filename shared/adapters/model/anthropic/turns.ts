@@ -1,18 +1,12 @@
-// A conversation as Messages wants it: roles take turns, results come first, no text is blank, thinking goes back as it came or not at all, and no turn of
-// the assistant ends with it.
+// A conversation as Messages wants it: roles take turns, results come first, no text is blank, thinking goes back as it came or not at all.
 import type Anthropic from "@anthropic-ai/sdk";
 import type { Json } from "../../../core/json.ts";
 import { DOCUMENT_TITLE_CHARS } from "../../../core/limits.ts";
 import type { AssistantPart } from "../../../core/messages.ts";
 import { emptyResult } from "../../../core/task/texts.ts";
 import { inWords, type ReadyMessage, type ReadyToolResult, type ShownFile, type TextPart } from "../media.ts";
-import { fieldsOf, linked, type OpaquePart, originOf, PROVIDER } from "./origin.ts";
-
-export type Block = Anthropic.ContentBlockParam;
-export interface Turn {
-  readonly role: "user" | "assistant";
-  readonly content: Block[];
-}
+import { type Block, createConversation, serverToolId, type Turn } from "./conversation.ts";
+import { fieldsOf, type OpaquePart, originOf, PROVIDER } from "./origin.ts";
 
 export interface TurnsOptions {
   readonly model: string;
@@ -60,23 +54,17 @@ function idsOf(message: ReadyMessage | undefined, type: "toolUse" | "toolResult"
 }
 
 function createWriter(options: TurnsOptions) {
-  const turns: Turn[] = [];
+  const conversation = createConversation(options.start);
+  const { add, close, prefix } = conversation;
   const shown = new Map<object, ShownFile>();
-  let { start: prefix } = options;
   let thinkingFits = true; // of the answer that is being written
-
-  const add = (role: Turn["role"], block: Block): void => {
-    prefix = linked(prefix, [role, block]);
-    const last = turns.at(-1);
-    if (last?.role === role) last.content.push(block);
-    else turns.push({ role, content: [block] });
-  };
 
   const opaque = (part: OpaquePart, legalServerTool: (id: string) => boolean): void => {
     if (part.provider !== PROVIDER) return;
     const origin = originOf(part);
     if (origin !== null) {
-      thinkingFits = origin.model === options.model && (!options.bound || origin.prefix === prefix);
+      close();
+      thinkingFits = origin.model === options.model && (!options.bound || origin.prefix === prefix());
       return;
     }
     const kept = isThinking(part.data)
@@ -100,9 +88,9 @@ function createWriter(options: TurnsOptions) {
       else if (part.text.trim() !== "") add("assistant", { type: "text", text: part.text });
     },
     end: (): Turns => {
-      const ended = withLegalEnds(turns);
-      if (endsWithOwnWords(ended)) ended.push({ role: "user", content: [{ type: "text", text: GO_ON }] });
-      return { turns: ended, prefix, files: placesOf(ended, shown) };
+      close();
+      const { turns } = conversation;
+      return { turns, prefix: prefix(), files: placesOf(turns, shown) };
     },
   };
 }
@@ -170,13 +158,6 @@ function isLegal(data: Json, legalServerTool: (id: string) => boolean): boolean 
   return typeof fieldsOf(data).type === "string" && (id === null || legalServerTool(id));
 }
 
-/** Of a use of a server tool, or of a result of one; null: neither. */
-function serverToolId(data: Json): string | null {
-  const { type, id, tool_use_id: of } = fieldsOf(data);
-  if (typeof of === "string") return of;
-  return typeof id === "string" && String(type).endsWith("_tool_use") ? id : null;
-}
-
 /**
  * Whether a block of a server tool may stand in a message. A use without a result is one that the provider will go on with, which it does only at the
  * conversation's end, or when nothing but our own results follows; a result whose use was folded away answers nothing.
@@ -197,34 +178,6 @@ function serverTools(messages: readonly ReadyMessage[]): (id: string, message: n
   };
   return (id, message) => uses.has(id) && (results.has(id) || goesOn(message));
 }
-
-/** The user's turn after a model's last one: newer models don't continue words, only what their own tools were about. */
-const GO_ON = "Go on.";
-
-function endsWithOwnWords(turns: readonly Turn[]): boolean {
-  const last = turns.at(-1);
-  return last?.role === "assistant" && last.content.every((block) => serverToolId(block as unknown as Json) === null);
-}
-
-/** No turn of the assistant ends with thinking, nor the conversation with blanks; what is empty then is left out, and its neighbours are one. */
-function withLegalEnds(turns: readonly Turn[]): Turn[] {
-  const ended: Turn[] = [];
-  for (const turn of turns) {
-    const content = [...turn.content];
-    if (turn.role === "assistant") while (isThinkingBlock(content.at(-1))) content.pop();
-    if (content.length === 0) continue;
-    const last = ended.at(-1);
-    if (last?.role === turn.role) last.content.push(...content);
-    else ended.push({ role: turn.role, content });
-  }
-  const final = ended.at(-1)?.role === "assistant" ? ended.at(-1)?.content : undefined;
-  const text = final?.at(-1);
-  if (text?.type === "text") final?.splice(-1, 1, { ...text, text: text.text.trimEnd() });
-  return ended;
-}
-
-export const isThinkingBlock = (block: Block | undefined): boolean =>
-  block?.type === "thinking" || block?.type === "redacted_thinking";
 
 function placesOf(turns: readonly Turn[], shown: ReadonlyMap<object, ShownFile>): ReadonlyMap<string, ShownFile> {
   const places = new Map<string, ShownFile>();
