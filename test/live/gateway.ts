@@ -13,10 +13,22 @@ export interface Passed {
   status: number | null;
 }
 
+/** Requests that are kept back. */
+export interface Hold {
+  /** How many of them ask something. */
+  asking(): number;
+  /** They go on to the provider, or are hung up on: it never hears of them. */
+  end(how: "pass" | "drop"): void;
+}
+
 export interface Gateway {
   /** Instead of the provider's own address. */
   readonly url: string;
   readonly passed: readonly Passed[];
+  /** Nothing more is passed on until the hold ends. */
+  hold(): Hold;
+  /** Resolves when the provider has answered all that was passed on, or can't any more. */
+  settled(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -33,13 +45,41 @@ const OF_HOP = new Set([
 export async function createGateway(upstream: string): Promise<Gateway> {
   const passed: Passed[] = [];
   const base = upstream.replace(/\/+$/, "");
+  const underWay = new Set<Promise<void>>();
+  let held: { readonly request: IncomingMessage; readonly response: ServerResponse }[] | null = null;
+
+  const begin = (request: IncomingMessage, response: ServerResponse): void => {
+    const done = pass(base, request, response, passed)
+      .catch(() => void response.destroy()) // the provider's broken connection is the worker's
+      .finally(() => underWay.delete(done));
+    underWay.add(done);
+  };
+  const hold = (): Hold => {
+    const kept: NonNullable<typeof held> = [];
+    held = kept;
+    return {
+      asking: () => kept.filter(({ request }) => request.method === "POST").length,
+      end: (how) => {
+        held = null;
+        for (const { request, response } of kept)
+          if (how === "drop") response.destroy();
+          else begin(request, response);
+      },
+    };
+  };
+
   const server = createServer((request, response) => {
-    pass(base, request, response, passed).catch(() => response.destroy()); // the provider's broken connection is the worker's
+    if (held === null) begin(request, response);
+    else held.push({ request, response });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     passed,
+    hold,
+    settled: async () => {
+      while (underWay.size > 0) await Promise.all(underWay);
+    },
     close: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

@@ -3,7 +3,7 @@ import { totalTokens } from "../../shared/core/messages.ts";
 import type { Cost, Receipt } from "../../shared/core/receipt.ts";
 import { readRun } from "../../shared/engine/read-run.ts";
 import { AGENT, type Crew, createCrew, pause } from "../processes/crew.ts";
-import { createGateway, type Gateway } from "./gateway.ts";
+import { createGateway, type Gateway, type Hold } from "./gateway.ts";
 import { CHARGES, type Job } from "./jobs.ts";
 import type { Env, Way } from "./providers.ts";
 
@@ -20,6 +20,8 @@ export interface Proof extends Cost {
 
 /** Long enough for a busy machine, short enough to be waited for. */
 const LEASE_MS = 6_000;
+/** For answers that have come to be recorded. */
+const SETTLE_MS = 2_000;
 
 /** @throws Error that says what is wrong with the books. */
 export async function prove(
@@ -57,8 +59,9 @@ async function killed({ way, model, job, crew, gateway }: Play, limitMs: number)
   const began = performance.now();
   const victim = await crew.worker();
   const runId = await job.start(crew);
-  const inFlight = await untilHalfWay(crew, runId, way.keeps, limitMs);
+  const halfWay = await untilHalfWay({ crew, runId, gateway: way.keeps ? gateway : null }, limitMs);
   await victim.kill();
+  halfWay.hold?.end("drop");
   const heir = await crew.worker();
   const [row] = await crew.ended([runId], limitMs);
   await heir.end();
@@ -66,27 +69,75 @@ async function killed({ way, model, job, crew, gateway }: Play, limitMs: number)
   const view = await readRun(crew.laptop.engine, { agent: AGENT, runId });
   if (view === null) throw new Error("the run is gone");
   const { receipt, usage, costUsd, simulated } = view;
+  const { inFlight } = halfWay;
   const proof = { way: way.name, model, receipt, usage, costUsd, simulated, inFlight, ms: performance.now() - began };
+  await gateway?.settled(); // what the victim had asked too
   const { billed, problems } = audit(way, proof, gateway);
   problems.push(...(await job.check(crew, row)), ...(await sums(crew, runId, proof)));
   if (problems.length > 0) throw new Error(problems.join("\n"));
   return { ...proof, billed };
 }
 
-/** A task has an answer on record and another under way: accepted by its provider, where it can be fetched again. */
-async function untilHalfWay(crew: Crew, runId: string, keeps: boolean, limitMs: number): Promise<number> {
+interface HalfWay {
+  readonly inFlight: number;
+  /** What a gateway keeps back, so that it stays so. */
+  readonly hold: Hold | null;
+}
+
+interface Going {
+  readonly crew: Crew;
+  readonly runId: string;
+  /** Where answers can be fetched again; else null. */
+  readonly gateway: Gateway | null;
+}
+
+/**
+ * A task has an answer on record and another under way. Where answers can be fetched again, the gateway keeps back what comes next, and what it passed on
+ * before has been accepted: a kill between a question's acceptance and its record would lose the answer, on any provider, and is another matter.
+ */
+async function untilHalfWay(going: Going, limitMs: number): Promise<HalfWay> {
+  const { gateway } = going;
   for (const end = Date.now() + limitMs; Date.now() < end; await pause(5)) {
-    const open = await crew.sql<{ type: string; answered: number }>(
-      `SELECT DISTINCT ON (e.stream_id) e.type,
-         (SELECT count(*)::int FROM agent_${AGENT}.events a WHERE a.run_id = e.run_id AND a.stream_id = e.stream_id AND a.type = 'LlmCallCompleted') AS answered
-       FROM agent_${AGENT}.events e WHERE e.run_id = $1 AND e.stream_id LIKE 'task:%' ORDER BY e.stream_id, e.seq DESC`,
-      [runId],
-    );
-    const asked = open.filter(({ type }) => type === "LlmCallStarted" || type === "LlmCallAccepted");
-    const ready = keeps ? asked.every(({ type }) => type === "LlmCallAccepted") : true;
-    if (ready && asked.some(({ answered }) => answered > 0)) return asked.length;
+    const { asked, ready } = await underWay(going);
+    if (!ready) continue;
+    if (gateway === null) return { inFlight: asked.length, hold: null };
+    const hold = gateway.hold();
+    const held = await acceptedUnder(hold, going);
+    if (held !== null) return held;
+    hold.end("pass");
   }
   throw new Error(`nothing was half done within ${limitMs / 1_000} s`);
+}
+
+/** Null: it isn't half done any more, or what was passed on takes long to be recorded. */
+async function acceptedUnder(hold: Hold, going: Going): Promise<HalfWay | null> {
+  await going.gateway?.settled();
+  for (const end = Date.now() + SETTLE_MS; Date.now() < end; await pause(5)) {
+    const keptBack = hold.asking(); // before the log is read: each of them is in it
+    const { asked, ready } = await underWay(going);
+    const accepted = asked.filter(({ type }) => type === "LlmCallAccepted").length;
+    if (!ready) return null;
+    if (asked.length - accepted === keptBack) return { inFlight: accepted, hold };
+  }
+  return null;
+}
+
+interface Open {
+  readonly type: string;
+  readonly answered: number;
+}
+
+/** Questions without an answer. `ready`: one of them is of a task that has an answer already; accepted, where it can be fetched again. */
+async function underWay({ crew, runId, gateway }: Going): Promise<{ asked: readonly Open[]; ready: boolean }> {
+  const open = await crew.sql<{ type: string; answered: number }>(
+    `SELECT DISTINCT ON (e.stream_id) e.type,
+       (SELECT count(*)::int FROM agent_${AGENT}.events a WHERE a.run_id = e.run_id AND a.stream_id = e.stream_id AND a.type = 'LlmCallCompleted') AS answered
+     FROM agent_${AGENT}.events e WHERE e.run_id = $1 AND e.stream_id LIKE 'task:%' ORDER BY e.stream_id, e.seq DESC`,
+    [runId],
+  );
+  const asked = open.filter(({ type }) => type === "LlmCallStarted" || type === "LlmCallAccepted");
+  const fetchable = asked.filter(({ type }) => gateway === null || type === "LlmCallAccepted");
+  return { asked, ready: fetchable.some(({ answered }) => answered > 0) };
 }
 
 /** What Postgres counted as it was written is what the log adds up to: tokens of failed calls too. */

@@ -1,7 +1,7 @@
 // The server of these tests must be as strict as it says: what each rule is there to see, it sees.
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { brain } from "../../support/wire/anthropic/brain.ts";
-import { createWireAnthropic, type WireAnthropic } from "../../support/wire/anthropic/index.ts";
+import { createWireAnthropic, type Fault, type WireAnthropic } from "../../support/wire/anthropic/index.ts";
 
 let wire: WireAnthropic;
 beforeAll(async () => {
@@ -182,20 +182,26 @@ describe("the server of these tests", () => {
     ]);
   });
 
-  it("keeps books: refused and unfinished calls aren't delivered, refused ones aren't billed", async () => {
-    const faulty = await createWireAnthropic({
-      script: () => "Hello.",
-      faults: (n) => (n === 1 ? { fault: "cut", after: 8 } : n === 2 ? { status: 529 } : null),
-    });
+  it("keeps books: refused and unfinished calls aren't delivered, refused ones and such as had not begun aren't billed", async () => {
+    const faults: readonly (Fault | null)[] = [
+      null,
+      { fault: "cut", after: 8 },
+      { status: 529 },
+      { errorAfter: 3 },
+      { errorAfter: 0 },
+    ];
+    const faulty = await createWireAnthropic({ script: () => "Hello.", faults: (n) => faults[n] ?? null });
     const asked = (body: object) =>
       fetch(`${faulty.baseURL}/v1/messages`, { method: "POST", headers: HEADERS, body: JSON.stringify(body) })
         .then((r) => r.text())
         .catch(() => "");
-    for (const body of [BODY, BODY, BODY, { ...BODY, max_tokens: 0 }]) await asked(body);
+    for (const body of [...faults.map(() => BODY), { ...BODY, max_tokens: 0 }]) await asked(body);
     expect(
       faulty.ledger.map(({ billed, delivered, refusal }) => [billed !== null, delivered, refusal !== null]),
     ).toEqual([
       [true, true, false],
+      [true, false, false],
+      [false, false, false],
       [true, false, false],
       [false, false, false],
       [false, false, true],

@@ -92,6 +92,7 @@ export async function createWireAnthropic(options: WireAnthropicOptions): Promis
     const streamed = streamOf(call.body, await options.script(call.body, taken++), cache.account(call.body));
     if (streamed.paused !== null) paused.add(digest(withoutMarks(streamed.paused)));
     if (fault === null || !("errorAfter" in fault)) call.billed = streamed.usage;
+    else if (fault.errorAfter > 0) call.billed = { ...streamed.usage, output_tokens: 1 }; // it had begun, and said so
     call.delivered = await send(response, streamed.events, fault);
   };
 
