@@ -758,7 +758,7 @@ export const BUGS: readonly Bug[] = [
       },
     ],
     killedBy: {
-      file: "test/adapters/model/anthropic-history.test.ts",
+      file: "test/adapters/model/anthropic-paused.test.ts",
       test: "keeps what the next thinking was written after",
     },
   },
