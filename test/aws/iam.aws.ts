@@ -180,6 +180,9 @@ const UNUSED: readonly (readonly [RegExp, string])[] = [
   ],
   [/^(task|long-task): (scheduler:CreateSchedule|iam:PassRole)$/, "a provider that is away for longer than SQS delays"],
   [/^task: s3:GetObject$/, "a tool that reads a file of more than 4 MiB"],
+  ...(process.env.TOREN_TEST_AWS_FULL === "1"
+    ? []
+    : [[/^long-task: /, "steps that are too long for Lambda, with TOREN_TEST_AWS_FULL=1"] as const]),
 ];
 
 test("statements that nothing used are reported, and are there for something", () => {
