@@ -45,6 +45,14 @@ describe("the console, under the stage", () => {
   });
 });
 
+test("metrics have the queues' depths by SQS, and no appends of a function that appends nothing", async () => {
+  const answer = await at.request("GET", "metrics", undefined, { "accept-encoding": "identity" });
+  expect(answer.status).toBe(200);
+  const text = await answer.text();
+  expect(text).toMatch(/^toren_queue_messages\{queue="ticks",state="waiting"\} \d+$/m);
+  expect(text).not.toContain("toren_append_seconds");
+});
+
 async function follow(runId: string, headers: Record<string, string> = {}, to = events): Promise<Streamed> {
   return await to.stream(
     proxyEvent({
