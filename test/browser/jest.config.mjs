@@ -6,6 +6,6 @@ export default {
   ...base,
   rootDir: "../..",
   testMatch: ["<rootDir>/test/browser/**/*.browser.ts"],
-  testTimeout: 90_000,
+  testTimeout: 120_000,
   maxWorkers: 1,
 };

@@ -112,7 +112,7 @@ async function visit(browser: Browser, server: RunningServer, options: VisitOpti
   const { width = 1280, height = 820, scheme = "light", stranger = false } = options;
   const context: BrowserContext = await browser.newContext({ viewport: { width, height }, colorScheme: scheme });
   const page = await context.newPage();
-  page.setDefaultTimeout(15_000);
+  page.setDefaultTimeout(30_000);
   const complaints: string[] = [];
   page.on("console", (message) => {
     if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
