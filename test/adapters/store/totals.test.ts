@@ -9,6 +9,7 @@ import type { Append } from "../../../shared/ports/store.ts";
 import type { Totals } from "../../../shared/ports/totals.ts";
 import { QUERIES } from "../../../shared/sql/queries.ts";
 import { type Bench, completed, createBench, event, failed } from "../../conformance/store/bench.ts";
+import { until } from "../../engine/support.ts";
 import { type TestDatabase, testDatabase } from "../../support/database.ts";
 
 let db: TestDatabase;
@@ -135,7 +136,11 @@ describe("what they cost to read", () => {
     await fill("completed", 20);
     const few = await pages();
     await fill("completed", 5_000);
-    expect(await pages()).toBeLessThan(few + 10); // an index is a page higher
+    // An index is a page higher. Pages that somebody's snapshot kept from being marked as visible to all are read, too: then once more.
+    await until(async () => {
+      await db.database.pool.query("VACUUM ANALYZE agent_many.runs");
+      return (await pages()) < few + 10;
+    });
     const asked: string[] = [];
     const query = db.database.appends.query.bind(db.database.appends);
     const appends = Object.assign(Object.create(db.database.appends), {
