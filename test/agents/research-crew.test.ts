@@ -70,8 +70,8 @@ describe("the crew", () => {
       planner: ({ text }) => plan(`about ${text}`),
       researcher: ({ text }) => (text.includes("bad") ? { refusal: true } : `notes ${text}`),
       writer: ({ n, text }) => {
-        if (n > 0) return text;
-        writing.resolve();
+        if (n > 1) return text;
+        if (n === 1) writing.resolve(); // of both that will be written the questions are out
         return new Promise(() => {});
       },
     });
@@ -84,6 +84,7 @@ describe("the crew", () => {
     expect(answers[0]?.answer).toContain("notes about one");
     expect(answers[1]?.answer).toBe("No answer: workflow.threw");
     expect(answers[2]?.answer).toContain("notes about two");
-    expect(["planner", "researcher", "writer"].map((role) => crew.modelCalls(role))).toEqual([3, 3, 3]);
+    expect(["planner", "writer"].map((role) => crew.modelCalls(role))).toEqual([3, 4]); // what was in flight was asked again
+    expect(crew.modelCalls("researcher")).toBeLessThanOrEqual(4); // the bad one's may have been in flight, too
   });
 });
