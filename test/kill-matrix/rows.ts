@@ -1,5 +1,5 @@
 // Kill the whole stack right after write n, for every n, and lose write n's reply with the process alive; recover; the same output, every recorded
-// call paid once. Double faults: again at write m of the recovery, some twenty pairs a scenario; MATRIX_SAMPLE=1 tries every pair.
+// call paid once. Double faults: again at write m of the recovery, some twelve pairs a scenario; MATRIX_SAMPLE=1 tries every pair.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Fate, fate } from "../../local/testing/mortal.ts";
 import { migrate } from "../../shared/adapters/store/migrate.ts";
@@ -8,7 +8,7 @@ import { type TestDatabase, testDatabase } from "../support/database.ts";
 import { disturb, expectWhole } from "./matrix.ts";
 import { AGENT, type Scenario } from "./world.ts";
 
-const PAIRS = 20;
+const PAIRS = 12;
 /** Every how-manieth pair is tried. */
 const SAMPLE = process.env.MATRIX_SAMPLE === undefined ? null : Number(process.env.MATRIX_SAMPLE);
 const SEED = Number(process.env.MATRIX_SEED ?? Math.floor(Math.random() * 1e6));
