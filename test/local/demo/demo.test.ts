@@ -56,13 +56,12 @@ describe("npm run demo", () => {
     expect(told.quotes.wrong).toEqual([]);
 
     const recorded = told.receipt.modelCalls;
-    expect(told.kills).toMatchObject([
-      { when: "researchers", ended: 2, of: 3, inFlight: 1 },
-      { when: "writer", inFlight: 1 },
-    ]);
-    expect(told.edited).toMatchObject({ replayed: recorded - 1, paid: 1 });
-    expect(told.books).toEqual({ ledger: recorded + 2, recorded, inFlight: 2, repaid: 0, agree: true });
-    expect(told.receipt).toMatchObject({ repaid: 0, unanswered: 2 });
+    // The writer's answer may get onto the record in the moment of its worker's death: then the edit cuts it, and it stays paid.
+    const lost = told.kills.reduce((sum, { inFlight }) => sum + inFlight, 0);
+    expect(told.kills).toMatchObject([{ when: "researchers", ended: 2, of: 3, inFlight: 1 }, { when: "writer" }]);
+    expect(told.edited).toMatchObject({ replayed: recorded - 1 - (2 - lost), paid: 1 });
+    expect(told.books).toEqual({ ledger: recorded + lost, recorded, inFlight: lost, repaid: 0, agree: true });
+    expect(told.receipt).toMatchObject({ repaid: 0, unanswered: lost });
     expect(told.receipt.replayed).toBeGreaterThan(0);
     expect(told.simulated).toBe(true);
 
