@@ -9,8 +9,8 @@ import { cancelRun } from "../../shared/engine/cancel-run.ts";
 import { readRun } from "../../shared/engine/read-run.ts";
 import { decideApproval, sendSignal } from "../../shared/engine/speak-to-task.ts";
 import { role, tool, workflow } from "../support/agents.ts";
-import type { Stack } from "../support/stack.ts";
-import { AGENT, type EngineTest, engineTest, firstText } from "./support.ts";
+import { familyOf } from "./family.ts";
+import { AGENT, type EngineTest, engineTest } from "./support.ts";
 
 let t: EngineTest;
 beforeAll(async () => {
@@ -19,21 +19,7 @@ beforeAll(async () => {
 afterEach(async () => await t.reset());
 afterAll(async () => await t.close());
 
-type Processes = Readonly<Record<string, WorkflowFn<never>>>;
-const family = ({ main, ...rest }: Processes & { main: WorkflowFn<never> }, generation = 1) => {
-  const model = createScriptedModel((r) => `re ${firstText(r)}`);
-  const processes = Object.fromEntries(Object.entries(rest).map(([name, run]) => [name, workflow(run)]));
-  return { model, stack: t.stack([role("r")], workflow(main), { model, processes, generation }) };
-};
-const started = async (stack: Stack) => {
-  const runId = await stack.start(AGENT, "x");
-  return { runId, row: await stack.drive({ agent: AGENT, runId }) };
-};
-const children = (runId: string) =>
-  t.sql<{ run_id: string; status: string; parent: string; root: string }>(
-    `SELECT run_id, status, parent, root FROM agent_${AGENT}.runs WHERE parent = $1 ORDER BY created_at, run_id`,
-    [runId],
-  );
+const { family, started, children } = familyOf(() => t);
 
 describe("a workflow that runs another process", () => {
   test("waits parked, and goes on with its output; the child's end and the news of it are one append", async () => {

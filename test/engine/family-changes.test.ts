@@ -8,9 +8,10 @@ import { retryRun } from "../../shared/engine/retry-run.ts";
 import { decideCut, sendSignal } from "../../shared/engine/speak-to-task.ts";
 import type { RoleDefinition } from "../../shared/ports/agents.ts";
 import type { RunRow } from "../../shared/ports/store.ts";
-import { role, tool, workflow } from "../support/agents.ts";
+import { role, workflow } from "../support/agents.ts";
 import { checkLog, dumpDatabase } from "../support/log-checker.ts";
 import type { Stack } from "../support/stack.ts";
+import { familyOf, type Processes, paying } from "./family.ts";
 import { AGENT, type EngineTest, engineTest, firstText, until } from "./support.ts";
 
 let t: EngineTest;
@@ -20,27 +21,8 @@ beforeAll(async () => {
 afterEach(async () => await t.reset());
 afterAll(async () => await t.close());
 
-type Processes = Readonly<Record<string, WorkflowFn<never>>>;
-const family = ({ main, ...rest }: Processes & { main: WorkflowFn<never> }, generation = 1) => {
-  const model = createScriptedModel((r) => `re ${firstText(r)}`);
-  const processes = Object.fromEntries(Object.entries(rest).map(([name, run]) => [name, workflow(run)]));
-  return { model, stack: t.stack([role("r")], workflow(main), { model, processes, generation }) };
-};
-const started = async (stack: Stack) => {
-  const runId = await stack.start(AGENT, "x");
-  return { runId, row: await stack.drive({ agent: AGENT, runId }) };
-};
-const children = (runId: string) =>
-  t.sql<{ run_id: string; status: string; parent: string; root: string }>(
-    `SELECT run_id, status, parent, root FROM agent_${AGENT}.runs WHERE parent = $1 ORDER BY created_at, run_id`,
-    [runId],
-  );
+const { family, started, children } = familyOf(() => t);
 
-const pay = () => {
-  const paid: string[] = [];
-  const tools = [tool("pay", (args) => void paid.push(String((args as { to: string }).to)), { effects: "external" })];
-  return { paid, payer: role("payer", { tools }) };
-};
 /** A family whose code is edited while its runs go on. */
 function edited(model: ScriptedModel, roles: readonly RoleDefinition[]) {
   let [generation, runId] = [0, ""];
@@ -115,7 +97,7 @@ describe("an edit", () => {
   });
 
   test("I6b: that drops a child which has done what can't be done twice asks, and --keep has it answer", async () => {
-    const { paid, payer } = pay();
+    const { paid, payer } = paying();
     const model = createScriptedModel((r) =>
       r.messages.length === 1 ? { tools: [{ name: "pay", args: { to: firstText(r) } }] } : `paid ${firstText(r)}`,
     );

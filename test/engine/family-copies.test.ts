@@ -1,15 +1,14 @@
 // Child runs when their parent is copied, exported or erased.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { createScriptedModel } from "../../shared/adapters/model/script.ts";
-import type { WorkflowFn } from "../../shared/core/workflow/context.ts";
 import { cancelRun } from "../../shared/engine/cancel-run.ts";
 import { eraseRun, pruneRuns } from "../../shared/engine/erase-runs.ts";
 import { type ExportPage, exportRun } from "../../shared/engine/export-run.ts";
 import { forkRun } from "../../shared/engine/fork-run.ts";
 import { sendSignal } from "../../shared/engine/speak-to-task.ts";
-import { role, tool, workflow } from "../support/agents.ts";
+import { workflow } from "../support/agents.ts";
 import { checkLog, dumpDatabase } from "../support/log-checker.ts";
-import type { Stack } from "../support/stack.ts";
+import { familyOf, paying } from "./family.ts";
 import { AGENT, type EngineTest, engineTest, firstText } from "./support.ts";
 
 let t: EngineTest;
@@ -19,27 +18,8 @@ beforeAll(async () => {
 afterEach(async () => await t.reset());
 afterAll(async () => await t.close());
 
-type Processes = Readonly<Record<string, WorkflowFn<never>>>;
-const family = ({ main, ...rest }: Processes & { main: WorkflowFn<never> }, generation = 1) => {
-  const model = createScriptedModel((r) => `re ${firstText(r)}`);
-  const processes = Object.fromEntries(Object.entries(rest).map(([name, run]) => [name, workflow(run)]));
-  return { model, stack: t.stack([role("r")], workflow(main), { model, processes, generation }) };
-};
-const started = async (stack: Stack) => {
-  const runId = await stack.start(AGENT, "x");
-  return { runId, row: await stack.drive({ agent: AGENT, runId }) };
-};
-const children = (runId: string) =>
-  t.sql<{ run_id: string; status: string; parent: string; root: string }>(
-    `SELECT run_id, status, parent, root FROM agent_${AGENT}.runs WHERE parent = $1 ORDER BY created_at, run_id`,
-    [runId],
-  );
+const { family, started, children } = familyOf(() => t);
 
-const pay = () => {
-  const paid: string[] = [];
-  const tools = [tool("pay", (args) => void paid.push(String((args as { to: string }).to)), { effects: "external" })];
-  return { paid, payer: role("payer", { tools }) };
-};
 describe("a copy, and an end", () => {
   const processes = {
     main: async (ctx: never) => {
@@ -68,7 +48,7 @@ describe("a copy, and an end", () => {
   });
 
   test("I6b: a fork that would have a child make an effect again says so first", async () => {
-    const { payer } = pay();
+    const { payer } = paying();
     const model = createScriptedModel((r) =>
       r.messages.length === 1 ? { tools: [{ name: "pay", args: { to: "Ann" } }] } : "paid",
     );

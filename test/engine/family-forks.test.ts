@@ -5,9 +5,10 @@ import type { WorkflowFn } from "../../shared/core/workflow/context.ts";
 import { forkRun } from "../../shared/engine/fork-run.ts";
 import { readRun } from "../../shared/engine/read-run.ts";
 import { decideCut } from "../../shared/engine/speak-to-task.ts";
-import { role, tool, workflow } from "../support/agents.ts";
+import { workflow } from "../support/agents.ts";
 import { checkLog, dumpDatabase } from "../support/log-checker.ts";
 import type { Stack } from "../support/stack.ts";
+import { paying } from "./family.ts";
 import { AGENT, type EngineTest, engineTest, firstText } from "./support.ts";
 
 let t: EngineTest;
@@ -19,8 +20,7 @@ afterAll(async () => await t.close());
 
 /** One agent whose main process is edited: who is asked to pay somebody does, and says so. */
 function payers() {
-  const paid: string[] = [];
-  const tools = [tool("pay", (args) => void paid.push(String((args as { to: string }).to)), { effects: "external" })];
+  const { paid, payer } = paying();
   const model = createScriptedModel((r) =>
     r.messages.length === 1 ? { tools: [{ name: "pay", args: { to: firstText(r) } }] } : `paid ${firstText(r)}`,
   );
@@ -29,7 +29,7 @@ function payers() {
   let last: Stack | undefined;
   const edit = (main: WorkflowFn<never>): Stack => {
     last?.stop();
-    last = t.stack([role("payer", { tools })], workflow(main), { model, processes, generation: ++generation });
+    last = t.stack([payer], workflow(main), { model, processes, generation: ++generation });
     return last;
   };
   return { paid, model, edit };

@@ -72,19 +72,20 @@ async function atEveryWrite({ prepare, act, whole }: Act): Promise<number> {
   return counted.writes;
 }
 
+const EVERY_MINUTE = {
+  agent: AGENT,
+  process: "main",
+  input: "x",
+  cron: "* * * * *",
+  zone: "UTC",
+  nextAt: 0,
+  createdBy: "ann",
+};
+
 const MISSED = 4;
 async function dueSchedules(): Promise<void> {
   const schedules = createSchedules(t.database);
-  const one = {
-    agent: AGENT,
-    process: "main",
-    input: "x",
-    cron: "* * * * *",
-    zone: "UTC",
-    nextAt: 0,
-    createdBy: "ann",
-  };
-  for (const catchUp of ["all", "last"] as const) await schedules.create({ ...one, name: catchUp, catchUp });
+  for (const catchUp of ["all", "last"] as const) await schedules.create({ ...EVERY_MINUTE, name: catchUp, catchUp });
   await t.sql(
     "UPDATE toren_control.schedules SET next_at = date_trunc('minute', clock_timestamp()) - $1::int * interval '1 minute'",
     [MISSED - 1],
@@ -189,17 +190,8 @@ describe("killed after every write, and the reply of every write lost", () => {
 
 test("guardians that are killed for good, anywhere: each time fires exactly once", async () => {
   const schedules = createSchedules(t.database);
-  const one = {
-    agent: AGENT,
-    process: "main",
-    input: "x",
-    cron: "* * * * *",
-    zone: "UTC",
-    nextAt: 0,
-    createdBy: "ann",
-  };
   const SCHEDULES = 12;
-  for (let n = 0; n < SCHEDULES; n++) await schedules.create({ ...one, name: `s${n}`, catchUp: "all" });
+  for (let n = 0; n < SCHEDULES; n++) await schedules.create({ ...EVERY_MINUTE, name: `s${n}`, catchUp: "all" });
   await t.sql(
     "UPDATE toren_control.schedules SET next_at = date_trunc('minute', clock_timestamp()) - interval '9 minutes'",
   );

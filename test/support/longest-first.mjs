@@ -1,4 +1,6 @@
 // The order of the test files: those that take longest first, so that no processor is left with one of them at the end; then by path.
+import { inOrder } from "./in-order.mjs";
+
 const LONG = [
   /kill-matrix/,
   /test\/sim\//,
@@ -9,20 +11,8 @@ const LONG = [
   /bench/,
   /repo\/docs/,
 ];
-const rank = ({ path }) => {
+
+export default inOrder((path) => {
   const found = LONG.findIndex((name) => name.test(path));
   return found < 0 ? LONG.length : found;
-};
-
-export default class LongestFirst {
-  sort(tests) {
-    return [...tests].sort((a, b) => rank(a) - rank(b) || (a.path < b.path ? -1 : 1));
-  }
-  shard(tests) {
-    return tests;
-  }
-  allFailedTests(tests) {
-    return tests;
-  }
-  cacheResults() {}
-}
+});

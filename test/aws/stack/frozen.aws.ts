@@ -15,7 +15,7 @@ import { eventually } from "../support/eventually.ts";
 import { limitTo } from "../support/functions.ts";
 import { DEPLOY_MS, type Installation, openInstallation } from "../support/installation.ts";
 import { proxyEvent } from "../support/proxy-event.ts";
-import { startWorker } from "../support/worker.ts";
+import { startWorker, workerAskedFor } from "../support/worker.ts";
 
 /** Longer than the server keeps idle sessions, and than a pool keeps idle connections. */
 const FROZEN_MS = 90_000;
@@ -115,16 +115,7 @@ test("a step that is too long for Lambda: ECS is asked for a worker, whose own c
   await limitTo(functionNamed(at.deployed, "task"), reserveS + 2);
   const from = at.calls().length;
   const runId = await at.start("probe", `Call order with seconds ${reserveS - 4}`, "order");
-  const asked = await eventually(
-    "a worker asked for",
-    async () =>
-      at
-        .calls()
-        .slice(from)
-        .find(({ operation }) => operation === "RunTask" || operation === "DescribeTasks") ?? null,
-    120_000,
-  );
-  expect(asked).toMatchObject({ service: "ecs", status: 200 });
+  expect(await workerAskedFor(at, from)).toMatchObject({ service: "ecs", status: 200 });
   const worker = await startWorker(at);
   try {
     const run = await at.ended(runId, 120_000);

@@ -6,6 +6,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ACCOUNT, awsVariables, type Deployed, REGION } from "../../../local/aws/deploy.ts";
+import { eventually } from "./eventually.ts";
 import type { Installation } from "./installation.ts";
 
 export interface WorkerDefinition {
@@ -19,6 +20,18 @@ interface Container {
   readonly Command: readonly string[];
   readonly Environment: readonly { readonly Name: string; readonly Value: unknown }[];
 }
+
+/** The call by which somebody asks ECS for a worker, of those from the `from`th on. */
+export const workerAskedFor = (at: Pick<Installation, "calls">, from: number) =>
+  eventually(
+    "a worker asked for",
+    async () =>
+      at
+        .calls()
+        .slice(from)
+        .find(({ operation }) => operation === "RunTask" || operation === "DescribeTasks") ?? null,
+    120_000,
+  );
 
 export function workerOf(deployed: Deployed): WorkerDefinition {
   const definition = Object.values(deployed.template.Resources).find(({ Type }) => Type === "AWS::ECS::TaskDefinition");
