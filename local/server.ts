@@ -1,6 +1,7 @@
 // The laptop's server: the HTTP API over the laptop's composition, with a worker beside it or without.
 import { problemText } from "../shared/authoring/problem.ts";
 import { messageOf, TorenError } from "../shared/core/errors.ts";
+import { closeAll } from "./close-all.ts";
 import { cacheFolderOf, composeLaptop, type Laptop, type LaptopOptions } from "./compose.ts";
 import { listen } from "./listen.ts";
 import type { AgentChange, AgentWatch } from "./reload.ts";
@@ -67,13 +68,6 @@ export async function startServer(
     await closeAll(opened);
     throw e;
   }
-}
-
-/** Backwards; one that fails doesn't keep the others open. */
-async function closeAll(opened: readonly (() => Promise<void>)[]): Promise<void> {
-  const failures: unknown[] = [];
-  for (const close of opened.toReversed()) await close().catch((e) => failures.push(e));
-  if (failures.length > 0) throw failures[0];
 }
 
 const occupied = (other: ServerRecord | null): TorenError =>

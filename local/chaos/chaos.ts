@@ -6,20 +6,18 @@ import { problemText } from "../../shared/authoring/problem.ts";
 import { TorenError } from "../../shared/core/errors.ts";
 import type { Json } from "../../shared/core/json.ts";
 import type { RunJson } from "../../shared/http/run-json.ts";
-import { isAlive } from "../client/alive.ts";
 import { type Api, createApi } from "../client/api.ts";
 import { followRun } from "../client/follow.ts";
 import { type ModelChoice, startDemoModel } from "../client/models.ts";
 import { type LocalFile, upload } from "../client/upload.ts";
-import { clearDatabase, refuseIfInUse } from "../own-state.ts";
-import { startServer } from "../server.ts";
+import { closeAll } from "../close-all.ts";
+import { clearDatabase, type OwnPlace, refuseIfInUse, serveOwn, startOwnWorker } from "../own-stage.ts";
 import { prepareState, stateFolderOf } from "../state.ts";
-import { troubleLog } from "../terminal/log.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import type { WaveNames } from "../terminal/tree.ts";
 import { counted, shortId } from "../terminal/units.ts";
 import { openApprovals, waitsForPerson } from "../terminal/waits.ts";
-import { startWorker, type Worker } from "../worker-process.ts";
+import type { Worker } from "../worker-process.ts";
 import { type Logged, mayStrike, standing } from "./blows.ts";
 
 export interface ChaosOptions {
@@ -54,8 +52,6 @@ export interface Survived {
   readonly stateFolder: string;
 }
 
-/** A dead worker's streams stay its own for so long. Short, so that nobody waits for half a minute; long enough for a busy machine. */
-const LEASE_MS = 5_000;
 /** A life adds so many events at least, drawn anew for each, and is left alone for so long after them. */
 const EVENTS = { least: 1, most: 6 } as const;
 const PAUSE_MS = 400;
@@ -69,7 +65,7 @@ export async function chaos(terminal: Terminal, options: ChaosOptions): Promise<
   try {
     return await perform(terminal, options, closing);
   } finally {
-    for (const close of closing.splice(0).toReversed()) await close();
+    await closeAll(closing);
   }
 }
 
@@ -89,22 +85,8 @@ async function perform(
   const demo = choice.demo ? await startDemoModel(env) : null;
   if (demo !== null) closing.push(demo.close);
   onStep("model", choice.notice);
-  const server = await startServer(
-    {
-      stateFolder,
-      agentsFolder,
-      databaseUrl: undefined,
-      model: choice.model,
-      env: demo?.env ?? env,
-      log: troubleLog((text) => onStep("trouble", text)),
-      port: 0,
-      worker: false,
-      kind: "run",
-      leaseMs: LEASE_MS,
-      onProgress: (text) => onStep("database", text),
-    },
-    isAlive,
-  );
+  const place: OwnPlace = { stateFolder, agentsFolder, env: demo?.env ?? env, model: choice.model };
+  const server = await serveOwn({ ...place, databaseUrl: undefined, say: onStep });
   closing.push(server.close);
   const broken = server.laptop.problems.filter(({ agent }) => agent === options.agent || agent === "");
   if (broken.length > 0) throw new TorenError("agent.invalid", broken.map(problemText).join("\n  "));
@@ -115,17 +97,7 @@ async function perform(
   const { runId } = await api.start({ agent, input, files: ids, ...process }, randomUUID());
   onStep("run", `${runId}, on a database of its own in ${shown}`);
   const start = async (): Promise<Worker> => {
-    const worker = await startWorker({
-      agentsFolder,
-      model: choice.model,
-      env: {
-        ...(demo?.env ?? env),
-        TOREN_HOME: stateFolder,
-        DATABASE_URL: server.laptop.database.url,
-        TOREN_LEASE_MS: String(LEASE_MS),
-      },
-      logFile: join(stateFolder, "worker.log"),
-    });
+    const worker = await startOwnWorker(place, server.laptop.database.url);
     closing.push(worker.end);
     return worker;
   };

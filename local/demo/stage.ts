@@ -5,16 +5,14 @@ import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { problemText } from "../../shared/authoring/problem.ts";
 import { TorenError } from "../../shared/core/errors.ts";
-import { isAlive } from "../client/alive.ts";
 import { type Api, createApi } from "../client/api.ts";
 import { chooseModel, type DemoModel, type ModelChoice, providersIn, startDemoModel } from "../client/models.ts";
+import { closeAll } from "../close-all.ts";
 import { cacheFolderOf, type Laptop } from "../compose.ts";
 import { loadAgent } from "../load/load-agents.ts";
-import { clearDatabase, refuseIfInUse } from "../own-state.ts";
-import { startServer } from "../server.ts";
+import { clearDatabase, refuseIfInUse, serveOwn, startOwnWorker } from "../own-stage.ts";
 import { prepareState, stateFolderOf } from "../state.ts";
-import { troubleLog } from "../terminal/log.ts";
-import { startWorker, type Worker } from "../worker-process.ts";
+import type { Worker } from "../worker-process.ts";
 import { editPrompt } from "./edit.ts";
 
 export interface StageOptions {
@@ -55,8 +53,6 @@ export interface PromptEdit {
 export const AGENT_FOLDER = fileURLToPath(new URL("../../agents/research_crew", import.meta.url));
 const AGENT = "research_crew";
 const PROMPT = "prompts/writer.md";
-/** A dead worker's streams stay its own for so long. Short, so that nobody has to wait for half a minute; long enough for a busy machine. */
-export const DEMO_LEASE_MS = 5_000;
 /** At once in a worker. With fewer than there are researchers they don't all end together, and two of three can be recorded while the third is at work. */
 export const DEMO_TASKS = 2;
 
@@ -80,7 +76,7 @@ export async function openStage(options: StageOptions): Promise<Stage> {
     const unspent = demo === null ? [] : providersIn(env);
     if (unspent.length > 0) say("not used", `${unspent.join(", ")} of the environment: only --model would use it`);
     const place = { stateFolder, agentsFolder, env: demo?.env ?? env };
-    const server = await serve(options, place, choice.model);
+    const server = await serveOwn({ ...place, model: choice.model, databaseUrl: env.DATABASE_URL, say });
     closing.push(server.close);
     const { laptop } = server;
     await demandAgent(laptop, agent, choice.model);
@@ -99,7 +95,11 @@ export async function openStage(options: StageOptions): Promise<Stage> {
       api: createApi(server.record.url, server.key),
       engine: laptop.engine,
       ledger: async () => (demo === null ? null : await readLedger(demo)),
-      startWorker: () => workerAt(place, choice.model, laptop.database.url, closing),
+      startWorker: async () => {
+        const worker = await startOwnWorker({ ...place, model: choice.model }, laptop.database.url, DEMO_TASKS);
+        closing.push(worker.end);
+        return worker;
+      },
       edit: () => edit(place, laptop, agent, near),
       close: () => closeAll(closing),
     };
@@ -130,22 +130,6 @@ async function copyAgent(agentsFolder: string, name: string): Promise<void> {
   await writeFile(yaml, (await readFile(yaml, "utf8")).replace(/^name:.*$/m, `name: ${name}`));
 }
 
-const serve = ({ say, env }: StageOptions, place: Place, model: string | null) =>
-  startServer(
-    {
-      ...place,
-      databaseUrl: env.DATABASE_URL,
-      model,
-      log: troubleLog((text) => say("trouble", text)),
-      port: 0,
-      worker: false,
-      kind: "run",
-      leaseMs: DEMO_LEASE_MS,
-      onProgress: (text) => say("database", text),
-    },
-    isAlive,
-  );
-
 async function demandAgent(laptop: Laptop, agent: string, model: string | null): Promise<void> {
   const broken = laptop.problems.filter((problem) => problem.agent === agent);
   if (broken.length > 0) throw new TorenError("agent.invalid", broken.map(problemText).join("\n  "));
@@ -157,23 +141,6 @@ async function readLedger({ env }: DemoModel): Promise<readonly { readonly statu
   const response = await fetch(new URL("/ledger", env.OPENAI_BASE_URL), { signal: AbortSignal.timeout(10_000) });
   if (!response.ok) throw new TorenError("server.unreachable", `The model's ledger can't be read: ${response.status}.`);
   return (await response.json()) as { status: number | null }[];
-}
-
-async function workerAt(
-  { stateFolder, agentsFolder, env }: Place,
-  model: string | null,
-  databaseUrl: string,
-  closing: (() => Promise<void>)[],
-): Promise<Worker> {
-  const worker = await startWorker({
-    agentsFolder,
-    model,
-    tasks: DEMO_TASKS,
-    env: { ...env, TOREN_HOME: stateFolder, DATABASE_URL: databaseUrl, TOREN_LEASE_MS: String(DEMO_LEASE_MS) },
-    logFile: join(stateFolder, "worker.log"),
-  });
-  closing.push(worker.end);
-  return worker;
 }
 
 async function edit(
@@ -190,11 +157,4 @@ async function edit(
   if (loaded.agent === null) throw new TorenError("agent.invalid", loaded.problems.map(problemText).join("\n  "));
   const { generation } = await laptop.deploy(loaded.agent);
   return { file: near(path), line, added, generation };
-}
-
-/** What was started last ends first; one that fails doesn't keep the others alive. */
-async function closeAll(closing: (() => Promise<void>)[]): Promise<void> {
-  const failures: unknown[] = [];
-  for (const close of closing.splice(0).toReversed()) await close().catch((e) => failures.push(e));
-  if (failures.length > 0) throw failures[0];
 }

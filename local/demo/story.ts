@@ -5,6 +5,7 @@ import { TorenError } from "../../shared/core/errors.ts";
 import { RUNS_PAGE_MAX } from "../../shared/core/limits.ts";
 import type { RunJson } from "../../shared/http/run-json.ts";
 import { type LocalFile, upload } from "../client/upload.ts";
+import { OWN_LEASE_MS } from "../own-stage.ts";
 import type { Screen } from "../terminal/steps-screen.ts";
 import { oneLine } from "../terminal/terminal.ts";
 import type { WaveNames } from "../terminal/tree.ts";
@@ -22,7 +23,7 @@ import {
   type TaskLog,
   writerMoment,
 } from "./moments.ts";
-import { DEMO_LEASE_MS, DEMO_TASKS, type PromptEdit, type Stage } from "./stage.ts";
+import { DEMO_TASKS, type PromptEdit, type Stage } from "./stage.ts";
 import { DemoFailed, type Watch, watchRun } from "./watch.ts";
 
 export interface Kill {
@@ -74,7 +75,7 @@ const SETTLE_MS = 100;
 export async function tell(telling: Telling): Promise<Story> {
   const { stage, screen, signal } = telling;
   const cast = createCast(telling);
-  await cast.start(`: ${DEMO_TASKS} tasks at once, a lease of ${DEMO_LEASE_MS / 1_000} s (30 s by default)`);
+  await cast.start(`: ${DEMO_TASKS} tasks at once, a lease of ${OWN_LEASE_MS / 1_000} s (30 s by default)`);
   await endEarlier(telling);
   const before = (await stage.ledger())?.length ?? null;
   const runId = await startRun(telling);
