@@ -10,6 +10,7 @@ import { Empty, Head, NotYet, StatusBadge, Time } from "../parts/basics.tsx";
 import { Waiting } from "../parts/decide.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { LoadedPanel } from "../parts/loaded.tsx";
+import { RunLines } from "../parts/run-lines.tsx";
 import { useAgents } from "../use-agents.ts";
 import { useLive } from "../use-live.ts";
 import { useQuery } from "../use-query.ts";
@@ -58,23 +59,7 @@ function Sessions() {
       </Head>
       <div class="stack">
         <LoadedPanel of={sessions} empty={{ when: (runs) => runs.length === 0, show: none }}>
-          {(runs) => (
-            <ul class="list">
-              {runs.map((run) => (
-                <li key={run.runId}>
-                  <a class="item row" href={href("chat", run.runId)}>
-                    <strong class="cut">{run.agent}</strong>
-                    <span class="mono tiny faint">{shortId(run.runId)}</span>
-                    <span class="grow" />
-                    <span class="small soft">
-                      <Time at={run.createdAt} />
-                    </span>
-                    <StatusBadge status={run.status} />
-                  </a>
-                </li>
-              ))}
-            </ul>
-          )}
+          {(runs) => <RunLines runs={runs} to="chat" />}
         </LoadedPanel>
       </div>
     </>

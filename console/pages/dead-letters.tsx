@@ -5,6 +5,7 @@ import type { DeadLetterJson } from "../../shared/http/dead-letters.ts";
 import { get, post, remove } from "../api.ts";
 import { href } from "../model/route.ts";
 import { brief, readable } from "../model/text.ts";
+import { ActedTable } from "../parts/acted-table.tsx";
 import { Action, say } from "../parts/actions.tsx";
 import { Empty, Head, Time } from "../parts/basics.tsx";
 import { LoadedPanel } from "../parts/loaded.tsx";
@@ -67,26 +68,11 @@ interface TableProps {
 }
 
 const LettersTable = ({ letters, refresh }: TableProps) => (
-  <div class="scroll-x">
-    <table class="table">
-      <thead>
-        <tr>
-          <th>About</th>
-          <th class="wide-only">Queue</th>
-          <th class="right wide-only">Tries</th>
-          <th>When</th>
-          <th class="right">
-            <span class="hidden">Actions</span>
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {letters.map((letter) => (
-          <LetterRow key={letter.id} letter={letter} refresh={refresh} />
-        ))}
-      </tbody>
-    </table>
-  </div>
+  <ActedTable heads={[["About"], ["Queue", "wide-only"], ["Tries", "right wide-only"], ["When"]]}>
+    {letters.map((letter) => (
+      <LetterRow key={letter.id} letter={letter} refresh={refresh} />
+    ))}
+  </ActedTable>
 );
 
 function LetterRow({ letter, refresh }: { readonly letter: DeadLetterJson; readonly refresh: () => void }) {

@@ -5,6 +5,7 @@ import type { AuditPageJson, KeyJson, MadeKeyJson } from "../../shared/http/keys
 import { get, post, remove } from "../api.ts";
 import { href } from "../model/route.ts";
 import { brief, shown } from "../model/text.ts";
+import { ActedTable } from "../parts/acted-table.tsx";
 import { Action, Dialog, say, useDoing } from "../parts/actions.tsx";
 import { CopyButton, Empty, Head, Panel, Time } from "../parts/basics.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -70,61 +71,44 @@ function KeysTable({ keys, isOver, refresh }: TableProps) {
       </Empty>
     );
   return (
-    <div class="scroll-x">
-      <table class="table">
-        <thead>
-          <tr>
-            <th>Key</th>
-            <th>May</th>
-            <th class="wide-only">Last used</th>
-            <th class="wide-only">Expires</th>
-            <th class="right">
-              <span class="hidden">Actions</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {keys.map((key) => (
-            <tr key={key.id}>
-              <td>
-                <strong>{shown(key.name)}</strong> <span class="mono tiny faint">{key.begins}…</span>
-                <div class="tiny faint">
-                  made <Time at={key.createdAt} /> {key.createdBy === null ? "" : `by ${key.createdBy}`}
-                </div>
-              </td>
-              <td class="small">
-                {key.scopes.join(", ")}
-                {key.agents === null ? null : <div class="tiny faint">only {key.agents.join(", ")}</div>}
-              </td>
-              <td class="small soft nowrap wide-only">
-                <Time at={key.lastUsedAt} />
-              </td>
-              <td class="small soft nowrap wide-only">
-                {key.expiresAt === null ? "never" : <Time at={key.expiresAt} />}
-              </td>
-              <td class="right">
-                {isOver(key) ? (
-                  <span class="badge word tone-none">{key.revokedAt === null ? "expired" : "revoked"}</span>
-                ) : (
-                  <Action
-                    small
-                    kind="danger"
-                    ask={`Whoever uses "${key.name}" is refused within seconds. It can't be taken back.`}
-                    onDo={async () => {
-                      await remove(`keys/${key.id}`);
-                      say(`${key.name} is revoked.`);
-                      refresh();
-                    }}
-                  >
-                    Revoke
-                  </Action>
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <ActedTable heads={[["Key"], ["May"], ["Last used", "wide-only"], ["Expires", "wide-only"]]}>
+      {keys.map((key) => (
+        <tr key={key.id}>
+          <td>
+            <strong>{shown(key.name)}</strong> <span class="mono tiny faint">{key.begins}…</span>
+            <div class="tiny faint">
+              made <Time at={key.createdAt} /> {key.createdBy === null ? "" : `by ${key.createdBy}`}
+            </div>
+          </td>
+          <td class="small">
+            {key.scopes.join(", ")}
+            {key.agents === null ? null : <div class="tiny faint">only {key.agents.join(", ")}</div>}
+          </td>
+          <td class="small soft nowrap wide-only">
+            <Time at={key.lastUsedAt} />
+          </td>
+          <td class="small soft nowrap wide-only">{key.expiresAt === null ? "never" : <Time at={key.expiresAt} />}</td>
+          <td class="right">
+            {isOver(key) ? (
+              <span class="badge word tone-none">{key.revokedAt === null ? "expired" : "revoked"}</span>
+            ) : (
+              <Action
+                small
+                kind="danger"
+                ask={`Whoever uses "${key.name}" is refused within seconds. It can't be taken back.`}
+                onDo={async () => {
+                  await remove(`keys/${key.id}`);
+                  say(`${key.name} is revoked.`);
+                  refresh();
+                }}
+              >
+                Revoke
+              </Action>
+            )}
+          </td>
+        </tr>
+      ))}
+    </ActedTable>
   );
 }
 

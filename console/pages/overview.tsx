@@ -7,9 +7,10 @@ import { get } from "../api.ts";
 import type { IconName } from "../model/icons.ts";
 import { href } from "../model/route.ts";
 import { brief } from "../model/text.ts";
-import { Empty, Head, Panel, StatusBadge, Time } from "../parts/basics.tsx";
+import { Empty, Head, Panel, Time } from "../parts/basics.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Loaded } from "../parts/loaded.tsx";
+import { RunLines } from "../parts/run-lines.tsx";
 import { useOverview, waitingRuns } from "../use-overview.ts";
 import { useQuery } from "../use-query.ts";
 import type { RunsPageJson } from "./runs.tsx";
@@ -169,19 +170,5 @@ const Newest = ({ runs }: { readonly runs: readonly RunSummary[] }) =>
       </a>
     </Empty>
   ) : (
-    <ul class="list">
-      {runs.map((run) => (
-        <li key={run.runId}>
-          <a class="item row" href={href("runs", run.runId)}>
-            <strong class="cut">{run.agent}</strong>
-            <span class="mono tiny faint">{shortId(run.runId)}</span>
-            <span class="grow" />
-            <span class="small soft wide-only">
-              <Time at={run.createdAt} />
-            </span>
-            <StatusBadge status={run.status} />
-          </a>
-        </li>
-      ))}
-    </ul>
+    <RunLines runs={runs} to="runs" short />
   );

@@ -7,6 +7,7 @@ import type { ScheduleJson, ScheduleWithTimesJson } from "../../shared/http/sche
 import { get, patch, post, remove } from "../api.ts";
 import { href } from "../model/route.ts";
 import { shown } from "../model/text.ts";
+import { ActedTable } from "../parts/acted-table.tsx";
 import { Action, Dialog, say } from "../parts/actions.tsx";
 import { Empty, Head, Time } from "../parts/basics.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -66,45 +67,30 @@ interface TableProps {
 function SchedulesTable({ schedules, agents, refresh }: TableProps) {
   const [open, setOpen] = useState<string | null>(null);
   return (
-    <div class="scroll-x">
-      <table class="table">
-        <thead>
-          <tr>
-            <th>Schedule</th>
-            <th class="wide-only">When</th>
-            <th>Next</th>
-            <th class="wide-only">Last</th>
-            <th class="right">
-              <span class="hidden">Actions</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {schedules.map((schedule) => (
-            <Fragment key={schedule.id}>
-              <ScheduleRow
-                schedule={schedule}
-                open={schedule.id === open}
-                onOpen={() => setOpen(schedule.id === open ? null : schedule.id)}
-                refresh={refresh}
-              />
-              {schedule.id === open ? (
-                <tr class="below">
-                  <td colSpan={5}>
-                    <EditSchedule
-                      schedule={schedule}
-                      processes={agents.find((agent) => agent.name === schedule.agent)?.processes ?? []}
-                      onClose={() => setOpen(null)}
-                      refresh={refresh}
-                    />
-                  </td>
-                </tr>
-              ) : null}
-            </Fragment>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <ActedTable heads={[["Schedule"], ["When", "wide-only"], ["Next"], ["Last", "wide-only"]]}>
+      {schedules.map((schedule) => (
+        <Fragment key={schedule.id}>
+          <ScheduleRow
+            schedule={schedule}
+            open={schedule.id === open}
+            onOpen={() => setOpen(schedule.id === open ? null : schedule.id)}
+            refresh={refresh}
+          />
+          {schedule.id === open ? (
+            <tr class="below">
+              <td colSpan={5}>
+                <EditSchedule
+                  schedule={schedule}
+                  processes={agents.find((agent) => agent.name === schedule.agent)?.processes ?? []}
+                  onClose={() => setOpen(null)}
+                  refresh={refresh}
+                />
+              </td>
+            </tr>
+          ) : null}
+        </Fragment>
+      ))}
+    </ActedTable>
   );
 }
 
