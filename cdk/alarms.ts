@@ -1,5 +1,5 @@
 // Alarms that can fire, each with what to look at. They go to a topic; an address given as `alarmEmail` hears of them.
-import { Duration, Stack } from "aws-cdk-lib";
+import { Duration, Names, Stack } from "aws-cdk-lib";
 import { CfnBudget } from "aws-cdk-lib/aws-budgets";
 import {
   Alarm,
@@ -45,7 +45,8 @@ export class Alarms extends Construct {
 
   constructor(scope: Construct, id: string, props: AlarmsProps) {
     super(scope, id);
-    this.namespace = `Toren/${Stack.of(this).stackName}`;
+    // Of this installation alone: another one in the same stack has its own.
+    this.namespace = `Toren/${Names.uniqueResourceName(scope, { separator: "-" })}`;
     this.topic = new Topic(this, "Topic", { displayName: "Toren", enforceSSL: true });
     // A topic with a policy of its own has lost the one that let the account's alarms in.
     this.publisher("cloudwatch.amazonaws.com");

@@ -1,6 +1,6 @@
 // The HTTP API: a regional REST API, since only that kind streams answers. Everything goes to one function, the log of a run to another that streams.
 // Who may do what is decided there, by API keys.
-import { Duration } from "aws-cdk-lib";
+import { Duration, Names } from "aws-cdk-lib";
 import {
   AccessLogFormat,
   type CfnRestApi,
@@ -54,6 +54,8 @@ export class Api extends Construct {
       timeoutMs: EVENTS_INVOCATION_MS,
     });
     this.rest = new RestApi(this, "Rest", {
+      // What API Gateway's pages call it; nothing hangs on it.
+      restApiName: Names.uniqueResourceName(scope, { separator: "-" }),
       description: "Toren",
       endpointTypes: [EndpointType.REGIONAL],
       // Bodies reach the function as they are: files, and JSON too.

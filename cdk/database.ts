@@ -31,7 +31,8 @@ const PORT = 5_432;
 const NAME = "toren";
 /** Makes the functions' users and their tables; only migrate signs in with it. */
 const MASTER = "toren_admin";
-const STORAGE_GB = 20;
+/** To begin with; RDS grows it. */
+export const STORAGE_GB = 20;
 
 export interface DatabaseSettings {
   /** Default: by the profile. Changing it restarts the server, a minute or two. */

@@ -2,7 +2,7 @@
 // image is AWS' own for Node, public; our bundle is fetched from the bucket of assets, so that nothing is built with Docker. With `workers: "fargate"` a
 // service keeps workers running, which take the short tasks as well.
 import { readFileSync } from "node:fs";
-import { Aws, Duration, Stack } from "aws-cdk-lib";
+import { Duration, Names, Stack } from "aws-cdk-lib";
 import { AdjustmentType } from "aws-cdk-lib/aws-applicationautoscaling";
 import { MathExpression } from "aws-cdk-lib/aws-cloudwatch";
 import {
@@ -31,6 +31,8 @@ const IMAGE = "public.ecr.aws/lambda/nodejs:24";
 const NODE = "/var/lang/bin/node";
 const CPU = 512;
 const MEMORY_MIB = 2_048;
+/** ECS takes 255. */
+const FAMILY_MAX_CHARS = 100;
 /** How long a worker that is told to stop may take: it drains, and then some. */
 const STOP = Duration.millis(DRAIN_MS + 10_000);
 /** Fetches the bundle, then is the worker. Encoded, since CloudFormation would take its `${…}` for references. */
@@ -69,7 +71,8 @@ export class LongWork extends Construct {
     const { bundle } = props;
     allow(this.role, { actions: ["s3:GetObject"], resources: [bundle.bucket.arnForObjects(bundle.s3ObjectKey)] });
     this.definition = new FargateTaskDefinition(this, "Task", {
-      family: `${Aws.STACK_NAME}-worker`,
+      // Of this installation alone: another one in the same stack has its own.
+      family: Names.uniqueResourceName(this, { maxLength: FAMILY_MAX_CHARS, separator: "-" }),
       cpu: CPU,
       memoryLimitMiB: MEMORY_MIB,
       runtimePlatform: { cpuArchitecture: CpuArchitecture.ARM64, operatingSystemFamily: OperatingSystemFamily.LINUX },

@@ -12,6 +12,8 @@ export interface MigrationProps {
   readonly codeHash: string;
   /** Users to make, with their limits; null: whoever the URL names does everything. */
   readonly users: ConnectionPlan["limits"] | null;
+  /** Which database: another one is empty, and is migrated although no code has changed. */
+  readonly database: string;
   /** Changes when the first key is to be read again. */
   readonly keyRelease: number;
   /** Database and way out. */
@@ -22,7 +24,7 @@ export class Migration extends Construct {
   /** Text that changes with every deployment of other code. */
   readonly generation: string;
 
-  constructor(scope: Construct, id: string, { migrate, codeHash, users, keyRelease, after }: MigrationProps) {
+  constructor(scope: Construct, id: string, { migrate, codeHash, users, database, keyRelease, after }: MigrationProps) {
     super(scope, id);
     const limits = Object.entries(users ?? {}) as [DatabaseUserOf, number][];
     const Users = Object.fromEntries(limits.map(([of, limit]) => [DATABASE_USERS[of], String(limit)]));
@@ -30,7 +32,12 @@ export class Migration extends Construct {
       resourceType: "Custom::TorenMigration",
       serviceToken: migrate.fn.functionArn,
       serviceTimeout: Duration.millis(MIGRATE_INVOCATION_MS).plus(Duration.minutes(1)),
-      properties: { Code: codeHash, KeyRelease: String(keyRelease), ...(users === null ? {} : { Users }) },
+      properties: {
+        Code: codeHash,
+        Database: database,
+        KeyRelease: String(keyRelease),
+        ...(users === null ? {} : { Users }),
+      },
     });
     resource.node.addDependency(...after);
     this.generation = resource.getAttString("Generation");

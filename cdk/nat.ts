@@ -24,7 +24,7 @@ const TYPE = "t4g.nano";
 
 /** As AWS documents a NAT instance of Amazon Linux 2023. Packages come from the image's own release, so they are the same at each start. */
 const USER_DATA = `#!/bin/bash
-for try in 1 2 3 4 5 6; do dnf install -y iptables-services && break; sleep 10; done
+until dnf install -y iptables-services; do sleep 10; done
 set -euo pipefail
 echo net.ipv4.ip_forward=1 > /etc/sysctl.d/90-nat.conf
 sysctl -p /etc/sysctl.d/90-nat.conf

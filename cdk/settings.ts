@@ -1,10 +1,10 @@
 // The options of an installation, checked: what is wrong is said before anything is made.
-import type { Stack } from "aws-cdk-lib";
+import { type Stack, Token } from "aws-cdk-lib";
 import type { IVpc } from "aws-cdk-lib/aws-ec2";
 import { readAgents } from "./agents.ts";
 import type { StageSettings } from "./api.ts";
 import { type ModelRight, modelRights } from "./bedrock.ts";
-import type { DatabaseSettings } from "./database.ts";
+import { type DatabaseSettings, STORAGE_GB } from "./database.ts";
 import { StackProblem } from "./problem.ts";
 import { databaseMemoryGib, oneOf, type Profile, type ProfileName, profileOf } from "./profile.ts";
 
@@ -42,6 +42,8 @@ export interface Settings {
   readonly database: DatabaseSettings;
 }
 
+/** RDS refuses a bound that is less than a tenth above what is there. */
+const STORAGE_MAX_GB_MIN = Math.ceil(STORAGE_GB * 1.1);
 const WORKERS = { lambda: false, fargate: true } as const;
 
 /** @throws StackProblem */
@@ -63,6 +65,7 @@ export function settingsOf(stack: Stack, props: TorenProps): Settings {
     ...("url" in database ? { databaseUrl: database.url, database: {} } : { databaseUrl: null, database }),
   };
   if (settings.database.instanceClass !== undefined) databaseMemoryGib(settings.database.instanceClass);
+  checkNumbers(settings.database, props.stage ?? {});
   // A reference to a secret is a token, or text of CloudFormation's: it is known when it is deployed.
   if (settings.databaseUrl !== null && !/^(?:postgres(?:ql)?:\/\/|\$\{Token|\{\{resolve:)/.test(settings.databaseUrl))
     throw new StackProblem("The database's url must begin with postgres://, or be left out.");
@@ -72,6 +75,12 @@ export function settingsOf(stack: Stack, props: TorenProps): Settings {
     throw new StackProblem("The vpc has no private subnets with a way out: functions and workers need some.");
   if (budgetUsd !== undefined && !(budgetUsd > 0))
     throw new StackProblem(`budgetUsd is ${budgetUsd}: give US dollars a month, or leave it out.`);
+  if (
+    props.alarmEmail !== undefined &&
+    !Token.isUnresolved(props.alarmEmail) &&
+    !/^[^\s@]+@[^\s@]+$/.test(props.alarmEmail)
+  )
+    throw new StackProblem(`alarmEmail is "${props.alarmEmail}": give one address, as in ops@example.com.`);
   const { name: stageName = "v1" } = props.stage ?? {};
   if (!/^\w{1,128}$/.test(stageName))
     throw new StackProblem(`stageName is "${stageName}": API Gateway takes letters, digits and underscores.`);
@@ -79,4 +88,18 @@ export function settingsOf(stack: Stack, props: TorenProps): Settings {
     if (!Number.isInteger(release) || release < 1)
       throw new StackProblem(`${name} is ${release}: it counts from 1 up.`);
   return settings;
+}
+
+/** What AWS would refuse minutes later, in the middle of a deploy; or take, and refuse every request. */
+function checkNumbers({ maxStorageGb }: DatabaseSettings, { requestsPerSecond, burst }: StageSettings): void {
+  if (maxStorageGb !== undefined && (!Number.isInteger(maxStorageGb) || maxStorageGb < STORAGE_MAX_GB_MIN))
+    throw new StackProblem(
+      `databaseMaxStorageGb is ${maxStorageGb}: give whole gigabytes, ${STORAGE_MAX_GB_MIN} at least; RDS grows storage by a tenth or more.`,
+    );
+  if (requestsPerSecond !== undefined && !(requestsPerSecond > 0))
+    throw new StackProblem(
+      `requestsPerSecond is ${requestsPerSecond}: nobody could ask anything; give a number above 0.`,
+    );
+  if (burst !== undefined && (!Number.isInteger(burst) || burst < 1))
+    throw new StackProblem(`burst is ${burst}: give a whole number of requests, 1 at least.`);
 }

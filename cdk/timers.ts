@@ -1,5 +1,5 @@
 // Times: one-off schedules for what a queue can't delay so long, and the minute in which the guardian's pulse is started anew if it was lost.
-import { Duration, Stack } from "aws-cdk-lib";
+import { Duration, RemovalPolicy, Stack } from "aws-cdk-lib";
 import { Rule, Schedule } from "aws-cdk-lib/aws-events";
 import { LambdaFunction } from "aws-cdk-lib/aws-events-targets";
 import { type IRole, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
@@ -20,7 +20,8 @@ export class Timers extends Construct {
   constructor(scope: Construct, id: string, queues: Queues) {
     super(scope, id);
     this.queues = queues;
-    this.group = new ScheduleGroup(this, "Group");
+    // It has a name of its own: kept, as CDK would have it, it would stand in the way of the next stack of this name.
+    this.group = new ScheduleGroup(this, "Group", { removalPolicy: RemovalPolicy.DESTROY });
     // Nobody else's schedules may send with it: the service acts for this account and this group alone.
     this.role = new Role(this, "Role", {
       description: "Toren's one-off schedules send to the queue of ticks",

@@ -1,4 +1,5 @@
 // The construct: a whole installation in a stack of the user's. What each option does and costs stands in docs/reference/stack.md.
+import { createHash } from "node:crypto";
 import { CfnOutput, Stack } from "aws-cdk-lib";
 import { Construct, type IDependable } from "constructs";
 import { MIGRATE_INVOCATION_MS } from "../shared/core/limits.ts";
@@ -74,7 +75,7 @@ export class Toren extends Construct {
       memoryMb: 512,
       timeoutMs: MIGRATE_INVOCATION_MS,
     });
-    const environment = this.environment(this.migrated(bundles.codeHash, plan, props.keyRelease ?? 1));
+    const environment = this.environment(this.migrated(bundles.codeHash, plan, props.keyRelease ?? 1, databaseUrl));
     this.longWork =
       network === null
         ? null
@@ -110,12 +111,20 @@ export class Toren extends Construct {
   }
 
   /** The generation, once the schemas are there. */
-  private migrated(codeHash: string, plan: ConnectionPlan, keyRelease: number): string {
+  private migrated(codeHash: string, plan: ConnectionPlan, keyRelease: number, databaseUrl: string | null): string {
     const after: IDependable[] = [this.migrate.role];
     if (this.database !== null) after.push(this.database.instance);
     for (const subnet of this.network?.vpc.privateSubnets ?? []) after.push(subnet.internetConnectivityEstablished);
     const users = this.database === null ? null : connectionLimits(plan);
-    return new Migration(this, "Migration", { migrate: this.migrate, codeHash, users, keyRelease, after }).generation;
+    const database = this.database?.instance.instanceResourceId ?? this.fingerprint(databaseUrl);
+    const { migrate } = this;
+    return new Migration(this, "Migration", { migrate, codeHash, users, database, keyRelease, after }).generation;
+  }
+
+  /** Of an address, which may hold a password: the text that the template has, hashed. */
+  private fingerprint(url: string | null): string {
+    const text = JSON.stringify(Stack.of(this).resolve(url));
+    return createHash("sha256").update(text).digest("hex").slice(0, 16);
   }
 
   /** Under names that people can type: `TorenUrl` for a construct named Toren. */

@@ -145,7 +145,8 @@ function read<T extends z.ZodType>(schema: T, env: Environment): z.output<T> {
  * What the stack and the functions agree on beside variables. Proposed by the stack; where a function does otherwise, say so here.
  *
  * migrate: the custom resource's ServiceToken is the function itself, so it answers to ResponseURL. ResourceProperties, all text as CloudFormation sends
- *   it: `Code` (a hash of all bundles: changes whenever code does) and `Users` (an object: each function's database user, and its connection limit); `KeyRelease` only has it called.
+ *   it: `Code` (a hash of all bundles: changes whenever code does) and `Users` (an object: each function's database user, and its connection limit); `Database` and `KeyRelease`
+ *   only have it called.
  *   Its answer: PhysicalResourceId "toren-migrate", Data.Generation (text), which becomes TOREN_GENERATION.
  *   It asks for groups: database, master, apiKey. Of the secret of the API key it needs Get and Put: CloudFormation generates 32 letters and digits there
  *   (no punctuation), as the whole text; migrate makes the key of it and writes that back.

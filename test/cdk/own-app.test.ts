@@ -27,10 +27,22 @@ const stack = new Stack(app, "Mine", props);
 const toren = new Toren(stack, "Crews", options);
 if (toren.api.rest === undefined || StackProblem.name !== "StackProblem") throw new Error("it isn't all there");
 `;
+/** Loaded before the app and before the build: whoever reaches for the network fails. A socket by a path is no network. */
+const OFFLINE = `import { Socket } from "node:net";
+const { connect } = Socket.prototype;
+Socket.prototype.connect = function (...args) {
+  const [to] = args.flat();
+  if (typeof to === "string" || to?.path) return connect.apply(this, args);
+  throw new Error("Error: the network was asked for " + JSON.stringify(to));
+};
+`;
 const folder = mkdtempSync(join(tmpdir(), "toren-own-app-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const outside = mkdtempSync(join(tmpdir(), "toren-offline-"));
+afterAll(() => {
+  for (const one of [folder, outside]) rmSync(one, { recursive: true, force: true });
+});
 
-test("an app of one's own imports the construct, and its own agents are in the bundles", () => {
+test("an app of one's own imports the construct, and its own agents are in the bundles; all of it without a network", () => {
   mkdirSync(join(folder, "node_modules"));
   mkdirSync(join(folder, "crews/greeter"), { recursive: true });
   symlinkSync(ROOT, join(folder, "node_modules/toren"));
@@ -38,6 +50,7 @@ test("an app of one's own imports the construct, and its own agents are in the b
     symlinkSync(join(ROOT, "node_modules", name), join(folder, "node_modules", name));
   writeFileSync(join(folder, "package.json"), '{ "name": "mine", "private": true, "type": "module" }');
   writeFileSync(join(folder, "app.ts"), APP);
+  writeFileSync(join(outside, "offline.mjs"), OFFLINE);
   writeFileSync(
     join(folder, "crews/greeter/agent.yaml"),
     "name: greeter\ndescription: Greets.\nroles:\n  host: { system: Greet them heartily., model: openai/gpt-5-mini }\n",
@@ -46,7 +59,12 @@ test("an app of one's own imports the construct, and its own agents are in the b
   const { status, stderr } = spawnSync(process.execPath, ["--no-warnings", "app.ts"], {
     cwd: folder,
     encoding: "utf8",
-    env: { ...process.env, CDK_OUTDIR: out, CDK_CONTEXT_JSON: "{}" },
+    env: {
+      ...process.env,
+      CDK_OUTDIR: out,
+      CDK_CONTEXT_JSON: "{}",
+      NODE_OPTIONS: `--no-warnings --import=${join(outside, "offline.mjs")}`,
+    },
   });
   expect(stderr).not.toMatch(/Error/);
   expect(status).toBe(0);

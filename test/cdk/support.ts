@@ -66,6 +66,12 @@ export function stackWith(props: TorenProps, region = "us-east-1"): (app: App) =
   };
 }
 
+export function twoInOneStack(app: App): Stack {
+  const stack = new Stack(app, "Both", { env: { region: "us-east-1" } });
+  for (const name of ["One", "Other"]) new Toren(stack, name, { profile: "small" });
+  return stack;
+}
+
 function inVpc(app: App, props: (vpc: IVpc) => TorenProps): Stack {
   const stack = new Stack(app, "Toren", { env: { region: "us-east-1" } });
   const vpc = Vpc.fromVpcAttributes(stack, "Theirs", {

@@ -58,9 +58,8 @@ async function load() {
 }
 
 async function count({ sdk, client }: Ecs, cluster: string): Promise<There> {
-  const { taskArns = [] } = await client.send(
-    new sdk.ListTasksCommand({ cluster, startedBy: STARTED_BY, desiredStatus: "RUNNING" }),
-  );
+  // ECS wants `startedBy` to be the only filter. It leaves out what is to stop by itself.
+  const { taskArns = [] } = await client.send(new sdk.ListTasksCommand({ cluster, startedBy: STARTED_BY }));
   if (taskArns.length === 0) return { starting: 0, running: 0 };
   const { tasks = [] } = await client.send(new sdk.DescribeTasksCommand({ cluster, tasks: taskArns }));
   const running = tasks.filter((task) => task.lastStatus === "RUNNING").length;

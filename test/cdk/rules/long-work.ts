@@ -83,7 +83,9 @@ describe("workers on demand", () => {
     );
     expect(Number(Variables.TOREN_LONG_TASKS_MAX)).toBeGreaterThanOrEqual(1);
     // The family, so that a function of the version before starts workers of the newest.
-    expect(Variables.TOREN_LONG_TASK_DEFINITION).toEqual({ "Fn::Join": ["", [{ Ref: "AWS::StackName" }, "-worker"]] });
+    const { Family } = only(template, "AWS::ECS::TaskDefinition").Properties;
+    expect(Variables.TOREN_LONG_TASK_DEFINITION).toBe(Family);
+    expect(statements(template, "guardianRole")).toContain(`:task-definition/${String(Family)}:*`);
   });
 });
 

@@ -1,7 +1,17 @@
 // What the stack tells people: its outputs; and what it tells functions, which read it by functions/aws-environment.ts.
 import { describe, expect, test } from "@jest/globals";
+import { Template } from "aws-cdk-lib/assertions";
 import { databasePlace, masterPlace, optional, required } from "../../../functions/aws-environment.ts";
-import { INSTALLATIONS, installation, ofType, only, property } from "../support.ts";
+import {
+  appWith,
+  INSTALLATIONS,
+  installation,
+  ofType,
+  only,
+  property,
+  resourcesOf,
+  twoInOneStack,
+} from "../support.ts";
 
 describe.each(Object.keys(INSTALLATIONS))("what an installation says: %s", (name) => {
   const template = installation(name);
@@ -41,6 +51,18 @@ describe.each(Object.keys(INSTALLATIONS))("what an installation says: %s", (name
     }
   });
 
+  test("what is kept when it goes is what the page says, and never has a name of its own: the next one would find it taken", () => {
+    const kept = Object.values(resourcesOf(template)).filter(({ DeletionPolicy }) =>
+      /^Retain/.test(DeletionPolicy ?? ""),
+    );
+    const logs = /production/.test(name) ? ["AWS::ApiGateway::Account", "AWS::IAM::Role"] : [];
+    expect(kept.map(({ Type }) => Type).sort()).toEqual([...logs, "AWS::S3::Bucket"].sort());
+    for (const { Properties } of kept)
+      expect(
+        Object.keys(Properties).filter((property) => /^(?:Name|(?:Bucket|Role|Group)Name)$/.test(property)),
+      ).toEqual([]);
+  });
+
   test("no secret is in a template: keys are made by CloudFormation, or put in by people", () => {
     for (const [, secret] of ofType(template, "AWS::SecretsManager::Secret")) {
       expect(secret.Properties.SecretString).toBeUndefined();
@@ -51,6 +73,23 @@ describe.each(Object.keys(INSTALLATIONS))("what an installation says: %s", (name
       PasswordLength: 32,
     });
   });
+});
+
+test("two installations in one stack share no name, and no metric", () => {
+  const template = Template.fromStack(twoInOneStack(appWith()));
+  const namesOf = (type: string, ...path: string[]): string[] =>
+    ofType(template, type).map(([, { Properties }]) =>
+      JSON.stringify(path.reduce<unknown>((value, key) => (value as Record<string, unknown>)[key], Properties)),
+    );
+  for (const [count, names] of [
+    [12, namesOf("AWS::SQS::Queue", "QueueName")],
+    [2, namesOf("AWS::ECS::TaskDefinition", "Family")],
+    [2, namesOf("AWS::ApiGateway::RestApi", "Name")],
+    [2, namesOf("AWS::Scheduler::ScheduleGroup", "Name")],
+  ] as const)
+    expect([names.length, new Set(names).size]).toEqual([count, count]);
+  const spaces = namesOf("AWS::Logs::MetricFilter", "MetricTransformations", "0", "MetricNamespace");
+  expect([spaces.length, new Set(spaces).size]).toEqual([4, 2]);
 });
 
 /** As Lambda would see them: references become what AWS puts there. */

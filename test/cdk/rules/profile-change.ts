@@ -1,7 +1,7 @@
 // From one profile to another and back, on a stack that is deployed: what holds data stays the resource that it is.
 import { describe, expect, test } from "@jest/globals";
 import type { Template } from "aws-cdk-lib/assertions";
-import { installation, ofType, only, type Resource, resourcesOf } from "../support.ts";
+import { installation, ofType, only, type Resource, resourcesOf, templateOf } from "../support.ts";
 
 /** Types that hold data or are addresses for others, and what of them CloudFormation can't change in place (the resource specification: "Replacement"). */
 const LASTING: Readonly<Record<string, readonly string[]>> = {
@@ -67,8 +67,25 @@ test("a migration is one resource for ever: it names no version that would repla
   const [before, after] = [installation("as it comes"), installation("production")];
   const properties = (template: Template): string[] =>
     Object.keys(only(template, "Custom::TorenMigration").Properties).sort();
-  expect(properties(before)).toEqual(["Code", "KeyRelease", "ServiceTimeout", "ServiceToken", "Users"]);
+  expect(properties(before)).toEqual(["Code", "Database", "KeyRelease", "ServiceTimeout", "ServiceToken", "Users"]);
   expect(properties(after)).toEqual(properties(before));
+});
+
+describe("another database is migrated too, with the code that was there before", () => {
+  const database = (template: Template): unknown => only(template, "Custom::TorenMigration").Properties.Database;
+
+  test("of the stack: CloudFormation sees that it is another instance", () => {
+    const [id] = ofType(installation("as it comes"), "AWS::RDS::DBInstance")[0] ?? [];
+    expect(database(installation("as it comes"))).toEqual({ "Fn::GetAtt": [id, "DbiResourceId"] });
+  });
+
+  test("by its URL: the migration has its fingerprint, and no more of it", () => {
+    const [one, same, another] = ["one", "one", "two"].map((password) =>
+      database(templateOf({ databaseUrl: `postgres://toren:${password}@db.example.com/toren` })),
+    );
+    expect(one).toMatch(/^[0-9a-f]{16}$/);
+    expect([same, another === one]).toEqual([one, false]);
+  });
 });
 
 test("what holds data is kept when the stack goes: files, and a snapshot of the database", () => {
