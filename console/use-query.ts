@@ -15,7 +15,7 @@ export interface Loaded<T> {
 const PATIENCE = 4;
 const RETRY_MS = 3_000;
 
-/** `key` names what is read: another one begins anew. `everyMs` 0: it is read once. */
+/** `key` names what is read: another one begins anew. `everyMs` 0: it is read once; a failure that may pass is tried again all the same. */
 export function useQuery<T>(key: string, load: (signal: AbortSignal) => Promise<T>, everyMs = 0): Loaded<T> {
   const [state, setState] = useState<{ key: string; value: T | undefined; error: ApiError | null }>({
     key,
@@ -36,8 +36,9 @@ export function useQuery<T>(key: string, load: (signal: AbortSignal) => Promise<
         if (!over.signal.aborted) setState({ key, value, error: null });
       } catch (e) {
         if (over.signal.aborted) return;
-        setState((before) => ({ key, value: before.key === key ? before.value : undefined, error: errorOf(e) }));
-        next = everyMs === 0 ? 0 : Math.max(RETRY_MS, everyMs);
+        const error = errorOf(e);
+        setState((before) => ({ key, value: before.key === key ? before.value : undefined, error }));
+        if (everyMs > 0 || mayPass(error)) next = Math.max(RETRY_MS, everyMs);
       }
       if (next > 0 && !over.signal.aborted)
         timer = window.setTimeout(whenSeen, Math.max(next, PATIENCE * (performance.now() - began)));
@@ -55,6 +56,10 @@ export function useQuery<T>(key: string, load: (signal: AbortSignal) => Promise<
   const refresh = useCallback(() => setTurn((n) => n + 1), []);
   return { value: state.key === key ? state.value : undefined, error: state.key === key ? state.error : null, refresh };
 }
+
+/** Nobody answered, or somebody who was busy: what is read once is tried again too, as the page says. */
+const mayPass = ({ status, code, retryable }: ApiError): boolean =>
+  code === "server.unreachable" || status >= 500 || retryable;
 
 export const errorOf = (e: unknown): ApiError =>
   e instanceof ApiError ? e : new ApiError(0, { code: "bug", detail: e instanceof Error ? e.message : String(e) });

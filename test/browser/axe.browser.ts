@@ -1,5 +1,5 @@
 // Every page, for everybody: axe in both colour schemes, and nothing that sticks out on a phone.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import pg from "pg";
 import { axe, openSite, type Site } from "./support.ts";
 
@@ -32,9 +32,6 @@ beforeAll(async () => {
   };
 });
 afterAll(async () => await site.close());
-/** Without a breath between the tests the run's page of the last one once and again stayed without its timeline, for a reason that isn't known yet. */
-const BREATH_MS = 2_000;
-beforeEach(async () => await new Promise((r) => setTimeout(r, BREATH_MS)));
 
 /** Pages that are empty at first, with something on them. */
 async function seed(): Promise<void> {

@@ -5,6 +5,7 @@ import base from "../../jest.config.mjs";
 export default {
   ...base,
   rootDir: "../..",
+  testEnvironment: "<rootDir>/test/browser/environment.mjs",
   testMatch: ["<rootDir>/test/browser/**/*.browser.ts"],
   testTimeout: 120_000,
   maxWorkers: 1,

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { cp } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import type { Browser, BrowserContext, Page } from "playwright-core";
+import type { Browser, BrowserContext, Page, Request } from "playwright-core";
 import { startModelServer } from "../../local/model-server/server.ts";
 import type { RunningServer } from "../../local/server.ts";
 import { createScriptedModel } from "../../shared/adapters/model/script.ts";
@@ -108,12 +108,33 @@ export async function openSite({ model, files = {}, latencyMs = 0 }: SiteOptions
   };
 }
 
+/** What each open page shows and asked for; test/browser/environment.mjs prints it when a test fails. */
+const shown = new Set<() => Promise<string>>();
+const LAST_REQUESTS = 25;
+Object.assign(globalThis, {
+  whenTestFails: async (name: string): Promise<void> => {
+    for (const seen of shown) process.stderr.write(`\nWhen "${name}" failed: ${await seen()}\n`);
+  },
+});
+
 async function visit(browser: Browser, server: RunningServer, options: VisitOptions = {}): Promise<Visit> {
   const { width = 1280, height = 820, scheme = "light", stranger = false } = options;
   const context: BrowserContext = await browser.newContext({ viewport: { width, height }, colorScheme: scheme });
   const page = await context.newPage();
   page.setDefaultTimeout(30_000);
   const complaints: string[] = [];
+  const requests = new Map<Request, string>();
+  page.on("request", (request) => requests.set(request, "under way"));
+  page.on("response", (response) => requests.set(response.request(), `${response.status()}, being read`));
+  page.on("requestfinished", (request) => requests.set(request, `${requests.get(request)?.slice(0, 3)}`));
+  page.on("requestfailed", (request) => requests.set(request, request.failure()?.errorText ?? "failed"));
+  const seen = async (): Promise<string> => {
+    const text = await page.innerText("body", { timeout: 1_000 }).catch((e: unknown) => `no text: ${e}`);
+    const last = [...requests].slice(-LAST_REQUESTS).map(([r, state]) => `${r.method()} ${r.url()} ${state}`);
+    return [page.url(), ...last, ...complaints, text.slice(0, 2_000)].join("\n");
+  };
+  shown.add(seen);
+  page.on("close", () => shown.delete(seen));
   page.on("console", (message) => {
     if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
   });

@@ -11,32 +11,15 @@ import { createScriptedModel } from "../../shared/adapters/model/script.ts";
 import { newKey } from "../../shared/http/auth.ts";
 import type { RunJson } from "../../shared/http/run-json.ts";
 import { type Bench, createBench, type Outcome } from "./harness.ts";
+import { writeDeskAndShop } from "./shop.ts";
 
 jest.setTimeout(120_000);
 
-const DESK = `name: desk
-description: Pays.
-roles:
-  main: { model: mock/script, system: You pay., tools: [pay] }
-`;
-const TOOLS = `import { defineTool } from "toren";
-import * as z from "zod";
-const input = z.object({ cents: z.int() });
-export const payTool = defineTool({ name: "pay", description: "Pays.", input, effects: "external", idempotency: "keyed", approval: "always", handler: () => "paid" });
-`;
 const TALK = `name: talk
 description: Talks.
 mode: session
 roles:
   main: { model: mock/script, system: You talk. }
-`;
-const SHOP = `name: shop
-description: Sells.
-roles:
-  clerk: { model: mock/script, system: You sell. }
-`;
-const WAITS = `import { defineWorkflow } from "toren";
-export default defineWorkflow((ctx) => ctx.waitFor("paid"));
 `;
 
 let refusing = true;
@@ -93,11 +76,8 @@ let remote: NodeJS.ProcessEnv;
 const laptop: NodeJS.ProcessEnv = {};
 beforeAll(async () => {
   bench = await createBench();
-  await bench.write("agents/desk/agent.yaml", DESK);
-  await bench.write("agents/desk/tools.ts", TOOLS);
+  await writeDeskAndShop(bench, "task");
   await bench.write("agents/talk/agent.yaml", TALK);
-  await bench.write("agents/shop/agent.yaml", SHOP);
-  await bench.write("agents/shop/workflows/main.ts", WAITS);
   const { record } = await bench.serve(model);
   pool = new pg.Pool({ connectionString: bench.databaseUrl, max: 1 });
   away = await mkdtemp(join(tmpdir(), "toren-away-"));

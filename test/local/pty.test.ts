@@ -7,27 +7,10 @@ import { createScriptedModel } from "../../shared/adapters/model/script.ts";
 import type { RunJson } from "../../shared/http/run-json.ts";
 import { ROOT } from "../repo/files.ts";
 import { type Bench, createBench } from "./harness.ts";
+import { writeDeskAndShop } from "./shop.ts";
 
 jest.setTimeout(120_000);
 
-const DESK = `name: desk
-description: Pays, and talks.
-mode: session
-roles:
-  main: { model: mock/script, system: You pay., tools: [pay] }
-`;
-const TOOLS = `import { defineTool } from "toren";
-import * as z from "zod";
-export const payTool = defineTool({ name: "pay", description: "Pays.", input: z.object({ cents: z.int() }), effects: "external", idempotency: "keyed", approval: "always", handler: () => "paid" });
-`;
-const SHOP = `name: shop
-description: Sells.
-roles:
-  clerk: { model: mock/script, system: You sell. }
-`;
-const WAITS = `import { defineWorkflow } from "toren";
-export default defineWorkflow((ctx) => ctx.waitFor("paid"));
-`;
 const model = createScriptedModel((request) => {
   const last = JSON.stringify(request.messages.at(-1));
   if (last.includes("toolResult")) return "It is paid.";
@@ -39,10 +22,7 @@ let bench: Bench;
 let env: NodeJS.ProcessEnv;
 beforeAll(async () => {
   bench = await createBench();
-  await bench.write("agents/desk/agent.yaml", DESK);
-  await bench.write("agents/desk/tools.ts", TOOLS);
-  await bench.write("agents/shop/agent.yaml", SHOP);
-  await bench.write("agents/shop/workflows/main.ts", WAITS);
+  await writeDeskAndShop(bench, "session");
   await bench.serve(model);
   env = { PATH: process.env.PATH, HOME: bench.folder, DATABASE_URL: bench.databaseUrl, TERM: "xterm-256color" };
 });
