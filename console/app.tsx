@@ -1,5 +1,5 @@
 // The frame: who is signed in, where to go, and the page that the address names.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { href, type Route } from "./model/route.ts";
 import { AgentsPage } from "./pages/agents.tsx";
 import { ApprovalsPage } from "./pages/approvals.tsx";
@@ -25,7 +25,7 @@ import { go, useRoute } from "./use-route.ts";
 
 export function App() {
   const [signedIn, setSignedIn] = useState(key());
-  useEffect(() => onSession(() => setSignedIn(key())), []);
+  useLayoutEffect(() => onSession(() => setSignedIn(key())), []);
   return (
     <>
       {signedIn === null ? <SignIn /> : <Frame key={signedIn} />}

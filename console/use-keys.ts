@@ -1,5 +1,5 @@
 // Keys of a page: single letters, silent while somebody types or a dialog is open. The last page to ask is served first.
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 export type Keys = Readonly<Record<string, (event: KeyboardEvent) => void>>;
 
@@ -32,7 +32,8 @@ addEventListener("keydown", (event) => {
 export function useKeys(keys: Keys): void {
   const layer = useRef(keys);
   layer.current = keys;
-  useEffect(() => {
+  // As soon as the page shows what they are for.
+  useLayoutEffect(() => {
     layers.push(layer);
     return () => {
       layers.splice(layers.indexOf(layer), 1);

@@ -1,9 +1,10 @@
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { href, parseRoute, type Route } from "./model/route.ts";
 
 export function useRoute(): Route {
   const [route, setRoute] = useState(() => parseRoute(location.hash));
-  useEffect(() => {
+  // Before anything else happens: an effect comes after the next paint, and whoever goes elsewhere until then would not be heard.
+  useLayoutEffect(() => {
     const onChange = (): void => setRoute(parseRoute(location.hash));
     addEventListener("hashchange", onChange);
     return () => removeEventListener("hashchange", onChange);

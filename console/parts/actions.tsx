@@ -1,6 +1,6 @@
 // Doing something: a button that waits for its answer, a question before what can't be taken back, a word afterwards.
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { IconName } from "../model/icons.ts";
 import { errorOf } from "../use-query.ts";
 import { Icon } from "./icon.tsx";
@@ -29,7 +29,7 @@ function drop(id: number): void {
 
 export function Toasts() {
   const [now, setNow] = useState(toasts);
-  useEffect(() => {
+  useLayoutEffect(() => {
     listener = setNow;
     return () => {
       listener = () => {};
@@ -125,7 +125,7 @@ export function Dialog(props: {
   readonly children: ComponentChildren;
 }) {
   const ref = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     ref.current?.showModal();
   }, []);
   return (

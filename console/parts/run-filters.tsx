@@ -1,5 +1,5 @@
 // What narrows the list of runs: words, agent, status, time. The address holds it all, so that a list can be sent to somebody.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { href, type Route } from "../model/route.ts";
 import { lookOfRun, RUN_STATUSES } from "../model/status.ts";
 import { useAgents } from "../use-agents.ts";
@@ -72,10 +72,20 @@ const TYPING_MS = 250;
 function Search({ route }: { readonly route: Route }) {
   const asked = route.query.text ?? "";
   const [text, setText] = useState(asked);
-  useEffect(() => setText(asked), [asked]);
+  /** What was typed here, as far as the address has it: when that comes back, somebody may have typed on. */
+  const sent = useRef(asked);
   useEffect(() => {
-    if (text === asked) return;
-    const timer = setTimeout(() => replaceQuery(route, { text: text.trim(), cursor: null }), TYPING_MS);
+    if (asked === sent.current) return;
+    sent.current = asked;
+    setText(asked);
+  }, [asked]);
+  useEffect(() => {
+    const words = text.trim();
+    if (words === sent.current) return;
+    const timer = setTimeout(() => {
+      sent.current = words;
+      replaceQuery(route, { text: words, cursor: null });
+    }, TYPING_MS);
     return () => clearTimeout(timer);
   }, [text]);
   return (

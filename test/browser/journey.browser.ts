@@ -88,7 +88,10 @@ describe("somebody at the console", () => {
     await page.keyboard.press("r");
     await page.locator("tbody tr").nth(1).waitFor();
     await page.keyboard.press("/");
-    await page.keyboard.type("A-1003 refund");
+    await page.keyboard.type("A-1003 ");
+    await page.waitForURL(/text=A-1003$/);
+    await page.keyboard.type("refund");
+    await page.waitForURL(/refund/);
     await page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 1);
     await page.keyboard.press("Escape");
     await page.keyboard.press("j");
@@ -103,6 +106,23 @@ describe("somebody at the console", () => {
       const shown = [...document.querySelectorAll("tbody .badge")].map((badge) => badge.textContent);
       return shown.length > 0 && shown.every((word) => word === "Completed");
     });
+  });
+
+  test("hears who is quicker than its first picture", async () => {
+    const { page } = visit;
+    await page.evaluate(() => {
+      location.hash = "#/";
+    });
+    await page.addInitScript(() => {
+      let begun = false;
+      new MutationObserver(() => {
+        if (begun || document.querySelector("#main") === null) return;
+        begun = true;
+        location.hash = "#/agents";
+      }).observe(document, { childList: true, subtree: true });
+    });
+    await page.reload();
+    await page.getByRole("heading", { level: 1, name: "Agents" }).waitFor();
   });
 
   test("cancels a run, and several at once", async () => {

@@ -7,6 +7,10 @@ declare const document: {
     selector: string,
   ): ArrayLike<{ readonly textContent: string }> & Iterable<{ readonly textContent: string }>;
 };
+declare class MutationObserver {
+  constructor(changed: () => void);
+  observe(target: typeof document, what: { childList: boolean; subtree: boolean }): void;
+}
 declare const location: { hash: string };
 declare const sessionStorage: { readonly length: number };
 declare const localStorage: { readonly length: number };
