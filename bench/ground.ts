@@ -9,6 +9,8 @@ export const FEW = "bench_few";
 export const MANY = "bench_many";
 /** Whose runs are listed. */
 export const LISTED = "bench_listed";
+/** Whose runs begin while a worker of theirs is busy. */
+export const BUSY = "bench_busy";
 
 export interface Sizes {
   readonly runs: number;
@@ -30,7 +32,7 @@ const tables = [
 
 /** Empty tables. `bench.bare` is a table like the log's own, for the bare inserts. */
 export async function prepare(pool: Pool): Promise<void> {
-  await migrate({ pool }, [AGENT, FEW, MANY, LISTED]);
+  await migrate({ pool }, [AGENT, FEW, MANY, LISTED, BUSY]);
   await pool.query("CREATE SCHEMA bench");
   await pool.query(`CREATE TABLE bench.bare (LIKE agent_${AGENT}.events INCLUDING ALL)`);
   for (const table of tables) await pool.query(`ALTER TABLE ${table} SET (autovacuum_enabled = off)`);

@@ -1,4 +1,5 @@
 // How much of everything a run measures. The whole takes some three minutes on two cores; `--quick` only shows that all of it works.
+import type { RequestSizes } from "./figures/requests.ts";
 import type { ResumeSizes } from "./figures/resume.ts";
 import type { ThroughputSizes } from "./figures/throughput.ts";
 import type { WaveSizes } from "./figures/wave.ts";
@@ -14,6 +15,7 @@ export interface Plan {
   readonly passes: number;
   /** Requests of each kind of list. */
   readonly lists: number;
+  readonly requests: RequestSizes;
   readonly processes: number;
   readonly memory: { readonly tasks: number; readonly steps: number };
 }
@@ -27,6 +29,7 @@ export const WHOLE: Plan = {
   wave: { tasks: [100, 300, 1_000], rounds: 3 },
   passes: 60,
   lists: 100,
+  requests: { tasks: 64, posts: 1_000 },
   processes: 15,
   memory: { tasks: 64, steps: 1_000 },
 };
@@ -40,6 +43,7 @@ export const QUICK: Plan = {
   wave: { tasks: [3, 6], rounds: 1 },
   passes: 2,
   lists: 2,
+  requests: { tasks: 2, posts: 20 },
   processes: 1,
   memory: { tasks: 4, steps: 5 },
 };

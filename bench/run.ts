@@ -5,6 +5,7 @@ import { measureBundles } from "./figures/bundles.ts";
 import { measureGuardian } from "./figures/guardian.ts";
 import { measureLists } from "./figures/lists.ts";
 import { measureMemory } from "./figures/memory.ts";
+import { measureRequests } from "./figures/requests.ts";
 import { measureResume } from "./figures/resume.ts";
 import { measureStart } from "./figures/start.ts";
 import { measureThroughput } from "./figures/throughput.ts";
@@ -34,6 +35,8 @@ export async function run(plan: Plan, databaseUrl: string | undefined, told: (wh
     told("vacuum and analyse");
     await refresh(admin.pool);
     found.push(...(await measureAll(await openHalf(bench), plan, "fresh", told)));
+    told("requests beside a busy worker");
+    found.push(...(await measureRequests(bench, "fresh", plan.requests)));
     told("memory");
     found.push(...(await measureMemory(bench, "fresh", plan.memory)));
     told("bundles");

@@ -25,6 +25,7 @@ import { createHolds } from "../shared/engine/holds.ts";
 import { runTick } from "../shared/engine/run-tick.ts";
 import { startRun } from "../shared/engine/start-run.ts";
 import type { Database } from "../shared/ports/database.ts";
+import type { LiveOut } from "../shared/ports/live.ts";
 import type { Log, LogFields } from "../shared/ports/log.ts";
 import type { Model } from "../shared/ports/model.ts";
 import type { Store } from "../shared/ports/store.ts";
@@ -32,7 +33,7 @@ import { instant, MODEL, serving } from "./agents.ts";
 
 /** What fails on the way would be tried again, and measured: it is shown. */
 const complain = (what: string, fields: LogFields = {}): void => console.error(what, JSON.stringify(fields));
-const log: Log = { info: () => {}, warn: complain, error: complain };
+export const log: Log = { info: () => {}, warn: complain, error: complain };
 
 export interface Engine {
   readonly deps: EngineDeps;
@@ -41,7 +42,12 @@ export interface Engine {
   close(): Promise<void>;
 }
 
-export function createEngine(database: Database, agents: readonly string[], model: Model): Engine {
+export function createEngine(
+  database: Database,
+  agents: readonly string[],
+  model: Model,
+  live: LiveOut = NOBODY_WATCHES,
+): Engine {
   let appends = 0;
   const store = counting(createStore(database), () => {
     appends++;
@@ -52,7 +58,7 @@ export function createEngine(database: Database, agents: readonly string[], mode
     flow: createPostgresFlow(database),
     leaseMs: LEASE_MS,
     log,
-    live: NOBODY_WATCHES,
+    live,
     elapsedMs: () => performance.now(),
     random: Math.random,
   });
@@ -65,7 +71,7 @@ export function createEngine(database: Database, agents: readonly string[], mode
     agents: serving(...agents),
     files: createPostgresFiles(database),
     flow,
-    live: NOBODY_WATCHES,
+    live,
     log,
     leaseMs: LEASE_MS,
     uuid: randomUUID,

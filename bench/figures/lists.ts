@@ -1,10 +1,6 @@
 // What people and Prometheus ask for while there are very many runs: through the routes, from the request to the whole answer.
-import { randomUUID } from "node:crypto";
-import { httpDeps } from "../../functions/http-deps.ts";
-import { depthsOf } from "../../shared/adapters/queue/postgres-depth.ts";
-import { createApp } from "../../shared/http/app.ts";
-import { newKey } from "../../shared/http/auth.ts";
 import { instant } from "../agents.ts";
+import { appOver } from "../api.ts";
 import { LISTED } from "../ground.ts";
 import type { Half } from "../half.ts";
 import { type Measure, measures, percentile, type Statistics, timed } from "../measure.ts";
@@ -29,11 +25,11 @@ export async function measureLists({ database }: Half, statistics: Statistics, t
   const found: Measure[] = [];
   for (const [what, path] of ASKED) {
     // An app and a key each: how often one may ask has a bound, and it isn't what is measured.
-    const { app, key } = appOver(engine.deps, database);
+    const { app, headers } = appOver(engine.deps, database, ["read"]);
     const taken: number[] = [];
     for (let i = -3; i < times; i++) {
       const ms = await timed(async () => {
-        const response = await app.request(path, { headers: { authorization: `Bearer ${key}` } });
+        const response = await app.request(path, { headers });
         const text = await response.text();
         if (response.status !== 200) throw new Error(`${path}: ${response.status} ${text}`);
       });
@@ -44,12 +40,4 @@ export async function measureLists({ database }: Half, statistics: Statistics, t
   }
   await engine.close();
   return found;
-}
-
-function appOver(engine: ReturnType<typeof createEngine>["deps"], database: Half["database"]) {
-  const key = newKey();
-  const caller = { keyId: randomUUID(), name: "bench", scopes: ["read" as const], agents: null };
-  const knows = async (given: string) => (given === key ? caller : null);
-  const queues = () => depthsOf(database);
-  return { app: createApp(httpDeps({ engine, database, queues, knows, problems: () => [] })), key };
 }

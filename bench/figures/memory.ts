@@ -1,8 +1,4 @@
 // One worker process with 64 long tasks at once, and the most memory that it ever had.
-import { fork } from "node:child_process";
-import { once } from "node:events";
-import { setTimeout as wait } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { startRun } from "../../shared/engine/start-run.ts";
 import { instant, job } from "../agents.ts";
 import type { BenchDatabase } from "../database.ts";
@@ -10,15 +6,13 @@ import { AGENT } from "../ground.ts";
 import { type Measure, measures, type Statistics, timed } from "../measure.ts";
 import type { Told } from "../memory-worker.ts";
 import { createEngine } from "../stack.ts";
+import { startWorker } from "../worker-process.ts";
 
 /**
  * A worker of a fleet has a bound. Left to itself V8 collects late where the machine has much memory: on one of 24 GB the young generation alone grows to
  * 134 MB, and the same work takes some 400 MB of which 104 are in use.
  */
 const FLAGS = ["--max-old-space-size=256", "--max-semi-space-size=8"];
-
-const PATIENCE_MS = 180_000;
-const WORKER = fileURLToPath(new URL("../memory-worker.ts", import.meta.url));
 
 export async function measureMemory(
   bench: BenchDatabase,
@@ -27,26 +21,12 @@ export async function measureMemory(
 ): Promise<Measure[]> {
   const database = await bench.open();
   const engine = createEngine(database, [AGENT], instant());
-  const worker = fork(WORKER, [String(tasks)], {
-    execArgv: FLAGS,
-    env: { ...process.env, DATABASE_URL: bench.url },
-    stdio: ["ignore", "ignore", "inherit", "ipc"],
-  });
-  const told = async (): Promise<Told> => {
-    const gone = once(worker, "exit").then(([code]) => {
-      throw new Error(`the worker of the memory figure ended with ${code}`);
-    });
-    const late = wait(PATIENCE_MS, undefined, { ref: false }).then(() => {
-      throw new Error(`the worker of the memory figure wasn't done after ${PATIENCE_MS} ms`);
-    });
-    const [message] = (await Promise.race([once(worker, "message"), gone, late])) as [Told];
-    return message;
-  };
+  const worker = startWorker<Told>("memory-worker.ts", tasks, bench.url, FLAGS);
   try {
-    const idle = await told();
+    const idle = await worker.told();
     let peak = idle;
     const ms = await timed(async () => {
-      const done = told(); // listens before the first can be done
+      const done = worker.told(); // listens before the first can be done
       for (let i = 0; i < tasks; i++) await startRun(engine.deps, { agent: AGENT, input: job(steps) });
       peak = await done;
     });

@@ -137,7 +137,8 @@ function Talk({ run, refresh }: { readonly run: RunJson; readonly refresh: () =>
   const end = useRef<HTMLDivElement>(null);
   const busy = run.endedAt === null && ["running", "created", "waitingRetry"].includes(run.status);
   const last = turns.at(-1)?.seq ?? 0;
-  const saying = useLive({ runId: run.runId, stream: "task:w0t0", after: last, on: busy, onRecorded: refresh });
+  const on = busy && run.waves.length > 0; // before its first tick there is no stream to hear
+  const saying = useLive({ runId: run.runId, stream: "task:w0t0", after: last, on, onRecorded: refresh });
   useEffect(() => {
     end.current?.scrollIntoView({ block: "end" });
   }, [last, busy, saying.text]);

@@ -33,7 +33,7 @@ test("each figure is there, with statistics stale and fresh where tables are ask
   const found = new Set(report.measures.map((m) => `${m.figure} ${m.statistics}`));
   const asked = ["append", "throughput", "start", "wave", "resume", "live step", "stored", "lists", "guardian"];
   const both = asked.flatMap((figure) => [`${figure} stale`, `${figure} fresh`]);
-  expect([...found].sort()).toEqual([...both, "bundles none", "memory fresh"].sort());
+  expect([...found].sort()).toEqual([...both, "bundles none", "memory fresh", "requests fresh"].sort());
 });
 
 test("every target of the design has a measure", () => {
@@ -50,6 +50,8 @@ test("every target of the design has a measure", () => {
     'stored: {"atMost":1.2}',
     ...Array.from({ length: 6 }, () => 'lists: {"atMost":20}'),
     'guardian: {"atMost":1.2}',
+    'requests: {"atMost":10}',
+    'requests: {"atMost":50}',
     'memory: {"atMost":300}',
     'bundles: {"atMost":75}',
     'bundles: {"atMost":300}',

@@ -136,7 +136,8 @@ async function visit(browser: Browser, server: RunningServer, options: VisitOpti
   shown.add(seen);
   page.on("close", () => shown.delete(seen));
   page.on("console", (message) => {
-    if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
+    if (message.type() === "error" || message.type() === "warning")
+      complaints.push(`${message.text()} ${message.location().url}`);
   });
   page.on("pageerror", (error) => complaints.push(`${error.name}: ${error.message}`));
   page.on("request", (request) => {
