@@ -3,7 +3,6 @@ import { readFile } from "node:fs/promises";
 import type { PoolSizes } from "../shared/adapters/database/pools.ts";
 import { casOfRegion, createTokens, openRds } from "../shared/adapters/database/rds.ts";
 import { openUrl } from "../shared/adapters/database/url.ts";
-import { readSecret } from "../shared/adapters/secrets/secrets-manager.ts";
 import { messageOf, TorenError } from "../shared/core/errors.ts";
 import { FUNCTION_APPEND_CONNECTIONS, FUNCTION_POOL_CONNECTIONS } from "../shared/core/limits.ts";
 import type { Database } from "../shared/ports/database.ts";
@@ -19,12 +18,12 @@ export async function openDatabase(env: Environment, sizes: PoolSizes = SIZES): 
   return openRds({ ...place, ...sizes, ca, password: createTokens(place) });
 }
 
-/** For migrate: as the master user, who may make others. */
-export async function openAsMaster(env: Environment): Promise<Database> {
+/** For migrate: as the master user, who may make others. `read`: how a secret is read. */
+export async function openAsMaster(env: Environment, read: (arn: string) => Promise<string>): Promise<Database> {
   const place = databasePlace(env);
   const master = masterPlace(env);
   if ("url" in place || master === null) return await openDatabase(env);
-  const { username, password } = credentialsOf(master.secretArn, await readSecret(master.secretArn));
+  const { username, password } = credentialsOf(master.secretArn, await read(master.secretArn));
   const ca = await certificatesOf(place.region);
   return openRds({ ...place, ...SIZES, ca, user: username, password: async () => password });
 }

@@ -29,6 +29,8 @@ export interface LongTaskDeps {
   /** Null: it waits for work for ever. Default LONG_IDLE_MS. */
   readonly idleMs?: number | null;
   readonly slots?: number;
+  /** Between two looks for newer code. Default OUTDATED_EVERY_MS. */
+  readonly outdatedEveryMs?: number;
 }
 
 export type Ended = "idle" | "outdated" | "asked";
@@ -99,7 +101,10 @@ function createWork({ consumer, queues, log, slots = LONG_TASKS_PER_WORKER }: Lo
 }
 
 /** A database that is away says nothing about code: asked again later. */
-function watchOutdated({ isOutdated, log }: LongTaskDeps): { readonly found: boolean; stop(): void } {
+function watchOutdated({ isOutdated, log, outdatedEveryMs = OUTDATED_EVERY_MS }: LongTaskDeps): {
+  readonly found: boolean;
+  stop(): void;
+} {
   let found = false;
   const look = async (): Promise<void> => {
     try {
@@ -108,7 +113,7 @@ function watchOutdated({ isOutdated, log }: LongTaskDeps): { readonly found: boo
       log.warn("generations not read", failureFields(e));
     }
   };
-  const timer = setInterval(() => void look(), OUTDATED_EVERY_MS);
+  const timer = setInterval(() => void look(), outdatedEveryMs);
   timer.unref();
   return {
     get found() {

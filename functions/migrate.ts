@@ -4,7 +4,12 @@
 import type { CloudFormationCustomResourceEvent, Context } from "aws-lambda";
 import * as z from "zod";
 import { messageOf, TorenError } from "../shared/core/errors.ts";
-import { MIGRATE_ANSWER_MS, MIGRATE_REASON_MAX_CHARS } from "../shared/core/limits.ts";
+import {
+  CLOUDFORMATION_WAIT_MS,
+  MIGRATE_ANSWER_MS,
+  MIGRATE_REASON_MAX_CHARS,
+  MIGRATE_SECRET_TRIES,
+} from "../shared/core/limits.ts";
 import type { AgentDefinition } from "../shared/ports/agents.ts";
 import type { Deployments } from "../shared/ports/deployments.ts";
 import type { Keys } from "../shared/ports/keys.ts";
@@ -53,6 +58,22 @@ export async function deploy(deps: MigrateDeps, resourceProperties: unknown): Pr
   }
   await deps.keys.keep(await deps.firstKey(), FIRST_KEY_NAME);
   return { Generation: String(sum) };
+}
+
+/** Reads a secret of the stack's own, again and again: of a stack that is just being made, neither the way out nor the role's rights may be there yet. */
+export async function patiently(
+  read: () => Promise<string>,
+  { log, sleep }: { readonly log: Log; sleep(ms: number): Promise<void> },
+): Promise<string> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await read();
+    } catch (e) {
+      log.warn("secret not read", { tries, ...failureFields(e) });
+      if (tries === MIGRATE_SECRET_TRIES) throw e;
+      await sleep(CLOUDFORMATION_WAIT_MS);
+    }
+  }
 }
 
 export interface Answer {

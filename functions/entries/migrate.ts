@@ -14,9 +14,10 @@ import { BUNDLED_AGENTS } from "../bundled-agents.ts";
 import { putAnswer } from "../cloudformation.ts";
 import { failureFields } from "../failures.ts";
 import { createJsonLog } from "../log.ts";
-import { type Answer, answerOf, deploy } from "../migrate.ts";
+import { type Answer, answerOf, deploy, patiently } from "../migrate.ts";
 
 const log = createJsonLog({ function: "migrate" });
+const read = (arn: string): Promise<string> => patiently(() => readSecret(arn), { log, sleep });
 
 export async function handler(event: CloudFormationCustomResourceEvent, context: Context): Promise<Answer> {
   const answer = await answerOf(event, context, work);
@@ -26,7 +27,7 @@ export async function handler(event: CloudFormationCustomResourceEvent, context:
 }
 
 async function work(properties: unknown): Promise<{ Generation: string }> {
-  const database = await openAsMaster(process.env);
+  const database = await openAsMaster(process.env, read);
   try {
     return await deploy(
       {
@@ -50,7 +51,7 @@ async function work(properties: unknown): Promise<{ Generation: string }> {
 /** CloudFormation can make random text, but no checksum: the whole key is written back for whoever reads the secret. The same text is the same key. */
 async function firstKey(): Promise<string> {
   const { arn } = required(process.env, "apiKey");
-  const text = (await readSecret(arn)).trim();
+  const text = (await read(arn)).trim();
   const key = keyOf(text);
   if (key !== text) await writeSecret(arn, key);
   return key;

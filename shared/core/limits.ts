@@ -217,6 +217,14 @@ export const SNAPSHOT_MAX_BYTES = 8 * 1024 * 1024;
 export const LONG_WORKER_SAME_START_MS = 60_000;
 /** What one RunTask may start: ECS' own limit. */
 export const LONG_WORKERS_START_MAX = 10;
+/** To AWS' services, which are in the same region: a host that hasn't answered by then is away. */
+export const AWS_CONNECT_MS = 5_000;
+/** Of one try of a call to SQS, Scheduler, ECS or Secrets Manager, answered in some 20 ms. The SDK tries three times. */
+export const AWS_CALL_MS = 8_000;
+/** Of one try to write or read a file in S3: 32 MiB at 1 MiB a second. */
+export const AWS_OBJECT_MS = 32_000;
+/** Tries of migrate to read the stack's own secrets: a new stack's way out, and its roles' rights, come within a minute or two. */
+export const MIGRATE_SECRET_TRIES = 24;
 /** CloudFormation takes 4 KiB of an answer. */
 export const MIGRATE_REASON_MAX_CHARS = 1_500;
 /** Time to answer CloudFormation in, kept from the migration's work. */
@@ -629,6 +637,7 @@ relation(QUEUE_DELAY_MAX_MS <= 15 * 60_000, "SQS delays by 15 minutes at most");
 relation(TASK_INVOCATION_MS <= 15 * 60_000, "Lambda runs for 15 minutes at most");
 relation(STEP_RESERVE_MS < TASK_INVOCATION_MS, "an invocation has time for a step");
 relation(STEP_TIMEOUT_MS + STEP_RESERVE_MS <= TICK_INVOCATION_MS, "a tick has time for a workflow's step");
+relation(3 * AWS_CALL_MS < API_INVOCATION_MS, "a request ends before the gateway's, though AWS is away");
 relation(MESSAGE_RETENTION_MS < DEAD_LETTER_RETENTION_MS, "a dead letter outlives the queue that gave it up");
 relation(PULSE_MS < PULSE_LATE_MS && PULSE_LATE_MS < LEASE_MS, "a lost pulse is found within a lease");
 relation(TOP_UP_UNTIL_MS > STEP_RESERVE_MS, "what is taken in late has time for a step");

@@ -5,6 +5,7 @@ import { messageOf, TorenError } from "../../core/errors.ts";
 import { FILE_IN_ROW_BYTES } from "../../core/limits.ts";
 import type { Database } from "../../ports/database.ts";
 import type { Files } from "../../ports/files.ts";
+import { OBJECT_CALLS } from "../aws/calls.ts";
 import { createFileRows, type ObjectStore } from "./rows.ts";
 
 export interface S3FilesOptions {
@@ -22,7 +23,7 @@ type Sdk = typeof sdkTypes;
 /** The SDK is loaded when a large file comes, and not before. */
 async function loadS3(forcePathStyle: boolean): Promise<{ sdk: Sdk; client: S3Client }> {
   const sdk = await import("@aws-sdk/client-s3");
-  return { sdk, client: new sdk.S3Client({ forcePathStyle }) };
+  return { sdk, client: new sdk.S3Client({ ...OBJECT_CALLS, forcePathStyle }) };
 }
 
 function createBucket(Bucket: string, pathStyle: boolean): ObjectStore {

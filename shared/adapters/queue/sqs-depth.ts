@@ -2,6 +2,7 @@
 import type { SQSClient } from "@aws-sdk/client-sqs";
 import { messageOf, TorenError } from "../../core/errors.ts";
 import { QUEUE_NAMES, type QueueDepth, type QueueName } from "../../ports/queue.ts";
+import { CALLS } from "../aws/calls.ts";
 
 export type Depth = Omit<QueueDepth, "queue">;
 
@@ -12,7 +13,7 @@ export const depthsOf = (urls: Readonly<Record<QueueName, string>>): Promise<Que
 /** @throws TorenError `queue.unavailable`. */
 export async function depthOf(queueUrl: string): Promise<Depth> {
   const { SQSClient, GetQueueAttributesCommand } = await import("@aws-sdk/client-sqs");
-  client ??= new SQSClient({});
+  client ??= new SQSClient(CALLS);
   try {
     const { Attributes = {} } = await client.send(
       new GetQueueAttributesCommand({

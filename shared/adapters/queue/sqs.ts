@@ -5,6 +5,7 @@ import type { Message, SendMessageBatchRequestEntry, SQSClient } from "@aws-sdk/
 import { messageOf, TorenError } from "../../core/errors.ts";
 import { QUEUE_BATCH_MESSAGES, QUEUE_DELAY_MAX_MS, QUEUE_SEND_TRIES } from "../../core/limits.ts";
 import { type Outgoing, QUEUE_NAMES, type Queue, type QueueName, type Received } from "../../ports/queue.ts";
+import { CALLS } from "../aws/calls.ts";
 
 export interface SqsQueueOptions {
   /** Where the queues are, by their URLs. */
@@ -19,7 +20,7 @@ export function createSqsQueue({ urls, deadUrl }: SqsQueueOptions): Queue {
   const wakers = new Set<(queue: QueueName) => void>();
   let loaded: Promise<{ sdk: Sdk; client: SQSClient }> | undefined;
   const aws = () => {
-    loaded ??= import("@aws-sdk/client-sqs").then((sdk) => ({ sdk, client: new sdk.SQSClient({}) }));
+    loaded ??= import("@aws-sdk/client-sqs").then((sdk) => ({ sdk, client: new sdk.SQSClient(CALLS) }));
     return loaded;
   };
   const remove = (url: string, receipts: readonly string[]) =>

@@ -5,6 +5,7 @@ import { messageOf } from "../../core/errors.ts";
 import { LONG_TASKS_PER_WORKER, LONG_WORKER_SAME_START_MS, LONG_WORKERS_START_MAX } from "../../core/limits.ts";
 import type { Log } from "../../ports/log.ts";
 import type { LongWorkers } from "../../ports/runtime.ts";
+import { CALLS } from "../aws/calls.ts";
 
 export interface EcsOptions {
   readonly cluster: string;
@@ -53,7 +54,7 @@ interface There {
 
 async function load() {
   const sdk = await import("@aws-sdk/client-ecs");
-  const client: ECSClient = new sdk.ECSClient({});
+  const client: ECSClient = new sdk.ECSClient(CALLS);
   return { sdk, client };
 }
 

@@ -3,6 +3,7 @@ import * as z from "zod";
 import { messageOf, TorenError } from "../../core/errors.ts";
 import { SECRET_KEEP_MS, SECRET_REREAD_MS } from "../../core/limits.ts";
 import type { Secrets, SecretValues } from "../../ports/secrets.ts";
+import { CALLS } from "../aws/calls.ts";
 
 const values = z.record(z.string(), z.string());
 
@@ -57,7 +58,7 @@ const same = (a: SecretValues, b: SecretValues): boolean =>
 /** The text of a secret. @throws TorenError `secret.unavailable`, `secret.unusable`; both name it. */
 export async function readSecret(arn: string): Promise<string> {
   const { SecretsManagerClient, GetSecretValueCommand } = await import("@aws-sdk/client-secrets-manager");
-  const client = new SecretsManagerClient({});
+  const client = new SecretsManagerClient(CALLS);
   try {
     const { SecretString } = await client.send(new GetSecretValueCommand({ SecretId: arn }));
     return SecretString ?? "";
@@ -74,7 +75,7 @@ const OURS = /ResourceNotFound|AccessDenied|InvalidRequest|InvalidParameter|Decr
 
 export async function writeSecret(arn: string, text: string): Promise<void> {
   const { SecretsManagerClient, PutSecretValueCommand } = await import("@aws-sdk/client-secrets-manager");
-  const client = new SecretsManagerClient({});
+  const client = new SecretsManagerClient(CALLS);
   try {
     await client.send(new PutSecretValueCommand({ SecretId: arn, SecretString: text }));
   } catch (e) {

@@ -7,6 +7,7 @@ import { QUEUE_DELAY_MAX_MS, TIMER_EARLY_MS } from "../../core/limits.ts";
 import type { Log } from "../../ports/log.ts";
 import type { Outgoing, Queue } from "../../ports/queue.ts";
 import type { Timers } from "../../ports/timers.ts";
+import { CALLS } from "../aws/calls.ts";
 
 export interface SchedulerOptions {
   readonly queue: Pick<Queue, "send">;
@@ -47,7 +48,7 @@ export function createSchedulerTimers({ queue, schedules, log }: SchedulerOption
 
 async function load() {
   const sdk = await import("@aws-sdk/client-scheduler");
-  const client: SchedulerClient = new sdk.SchedulerClient({ maxAttempts: 2 });
+  const client: SchedulerClient = new sdk.SchedulerClient({ ...CALLS, maxAttempts: 2 });
   return { sdk, client };
 }
 
