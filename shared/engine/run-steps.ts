@@ -61,13 +61,15 @@ export async function runStep(deps: StepDeps, step: StepCall, interrupt: AbortSi
     if (interrupt.aborted) return null;
     return failed(step, "step.timeout", `step ${step.name} did not end within ${step.timeoutMs} ms`);
   });
+  const uncaught = Promise.withResolvers<never>();
   const running = asAuthorsCode(
     what,
     async (): Promise<StepResult> =>
       completed(deps, step, await step.fn({ idempotencyKey: step.idempotencyKey, signal })),
+    uncaught.reject,
   );
   try {
-    return await Promise.race([running, timedOut]);
+    return await Promise.race([running, timedOut, uncaught.promise]);
   } catch (thrown) {
     if (interrupt.aborted) return null; // most likely the code's own answer to its signal
     const said = redactedText(deps.agent, messageOf(thrown), { kind: "stepError", name: step.name });
@@ -75,6 +77,7 @@ export async function runStep(deps: StepDeps, step: StepCall, interrupt: AbortSi
   } finally {
     over.abort();
     running.catch(() => {});
+    uncaught.promise.catch(() => {});
   }
 }
 

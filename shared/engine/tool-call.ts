@@ -69,15 +69,17 @@ async function runOnce(
   const what = `tool ${tool.name} of task ${ctx.taskId}, run ${ctx.runId}`;
   const signal = authorsSignal(what, over.signal);
   const keep = (value: unknown): Tried => recordable(value, deps.agent, tool.name);
-  const running = asAuthorsCode(what, async () => {
+  const uncaught = Promise.withResolvers<never>();
+  const call = async (): Promise<Tried> => {
     const value = await tool.handler(args, { ...ctx, signal });
     return isToolParts(value) ? await shown(value, ctx.files, keep) : keep(value);
-  });
+  };
+  const running = asAuthorsCode(what, call, uncaught.reject);
   const timedOut = deps
     .sleep(tool.timeoutMs, over.signal)
     .then(() => (interrupt.aborted ? null : error(toolTimedOut(tool.timeoutMs), true, "timeout")));
   try {
-    return await Promise.race([running, timedOut]);
+    return await Promise.race([running, timedOut, uncaught.promise]);
   } catch (thrown) {
     if (interrupt.aborted) return null; // most likely the handler's own answer to its signal
     const said = redactedText(deps.agent, messageOf(thrown), { kind: "toolError", name: tool.name });
@@ -85,6 +87,7 @@ async function runOnce(
   } finally {
     over.abort(); // ends the time-out's timer; a handler that goes on regardless is told once more
     running.catch(() => {});
+    uncaught.promise.catch(() => {});
   }
 }
 
