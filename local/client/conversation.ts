@@ -105,12 +105,10 @@ function createTalk(deps: ConversationDeps): Talk {
     lineOr: async (changed, prompt) => {
       const got = new AbortController();
       const news = new AbortController();
-      const watching = follower
-        .until(changed, AbortSignal.any([got.signal, interrupted]))
-        .then((run) => (run === null ? undefined : news.abort()));
-      const line = await lines.next(prompt, AbortSignal.any([news.signal, interrupted]));
-      got.abort();
-      await watching;
+      // Also when the run can't be followed any more: the prompt goes, and whoever sits before it is told why at once.
+      const watching = follower.until(changed, AbortSignal.any([got.signal, interrupted])).finally(() => news.abort());
+      const read = lines.next(prompt, AbortSignal.any([news.signal, interrupted])).finally(() => got.abort());
+      const [line] = await Promise.all([read, watching]);
       return line.type === "aborted" ? null : line;
     },
   };

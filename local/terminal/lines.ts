@@ -45,6 +45,7 @@ export function typedLines(input: NodeJS.ReadStream, output: NodeJS.WriteStream,
       let line: Line = END; // Ctrl-D
       let asked = false;
       const abort = (): void => {
+        if (asked) return; // the line is there
         line = ABORTED;
         draft = reader.line;
         output.write(ERASE_LINE);

@@ -2,7 +2,9 @@
 import { expect, test } from "@jest/globals";
 import type { Api } from "../../../local/client/api.ts";
 import { converse } from "../../../local/client/conversation.ts";
+import type { Follower } from "../../../local/client/follow.ts";
 import type { ChatScreen } from "../../../local/terminal/chat-screen.ts";
+import type { LineInput } from "../../../local/terminal/lines.ts";
 import { TorenError } from "../../../shared/core/errors.ts";
 import type { RunJson, TurnJson } from "../../../shared/http/run-json.ts";
 
@@ -46,4 +48,27 @@ test("a server that is away for a moment loses none of it", async () => {
     return { turns: turns(40, 49), next: 40 };
   };
   expect(await shownOf(44, ended(turns(50, 52)), pages)).toEqual(texts(45, 52));
+});
+
+test("a server that stays away ends a conversation whose user is at the prompt", async () => {
+  const waits = { ...ended([turn(0), turn(1)]), status: "awaitingInput", endedAt: null } as RunJson;
+  let asked = 0;
+  const follower: Follower = {
+    api: {} as Api,
+    after: "",
+    until: async () => {
+      if (++asked === 1) return waits;
+      throw new TorenError("server.unreachable", "No server answers.");
+    },
+  };
+  const lines: LineInput = {
+    interactive: true,
+    next: (_, signal) =>
+      new Promise((resolve) => signal.addEventListener("abort", () => resolve({ type: "aborted" }), { once: true })),
+  };
+  const nothing = () => {};
+  const screen = { work: nothing, rest: nothing, say: nothing, turn: nothing, prompt: "" } as unknown as ChatScreen;
+  const interrupted = new AbortController().signal;
+  const talk = { runId: "r", lines, screen, user: "ann", interrupted, shown: 1, follower: () => follower };
+  await expect(converse(talk)).rejects.toMatchObject({ code: "server.unreachable" });
 });

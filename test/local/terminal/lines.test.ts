@@ -32,7 +32,7 @@ describe("lines typed at a prompt", () => {
     const interrupts: number[] = [];
     const lines = typedLines(input, output, () => void interrupts.push(1));
     const type = (text: string) => void (input as unknown as PassThrough).write(text);
-    return { lines, type, interrupts, shown: () => String((output as unknown as PassThrough).read() ?? "") };
+    return { lines, type, input, interrupts, shown: () => String((output as unknown as PassThrough).read() ?? "") };
   }
 
   test("Enter ends one, Ctrl-D the input, and Ctrl-C interrupts", async () => {
@@ -63,6 +63,18 @@ describe("lines typed at a prompt", () => {
     const next = lines.next("› ", live());
     type("thought\r");
     expect(await next).toEqual(line("half a thought"));
+  });
+
+  test("a line that was ended isn't taken away with the prompt", async () => {
+    const { lines, type, input } = terminal();
+    const abort = new AbortController();
+    const waiting = lines.next("› ", abort.signal);
+    input.once("data", () => abort.abort()); // after the reader has had it: news that come in the same moment
+    type("said\r");
+    expect(await waiting).toEqual(line("said"));
+    const next = lines.next("› ", live());
+    type("more\r");
+    expect(await next).toEqual(line("more"));
   });
 
   test("pasted lines are as many", async () => {
