@@ -7,7 +7,15 @@ import type { Page } from "../http/events-page.ts";
 import type { RunJson, RunSummary, TurnsPageJson } from "../http/run-json.ts";
 import type { FileInfo } from "../ports/files.ts";
 import { itemsOf, type StreamItem } from "./event-stream.ts";
-import { ApiError, createTransport, type Query, type Transport, type TransportOptions } from "./transport.ts";
+import {
+  ApiError,
+  createTransport,
+  type Query,
+  searchOf,
+  type Transport,
+  type TransportOptions,
+  unreachable,
+} from "./transport.ts";
 
 export interface NewRun {
   /** Name of the agent. */
@@ -96,7 +104,10 @@ export interface Client {
   turns(runId: string, query?: Query): Promise<TurnsPageJson>;
   /** A page of the run's log; `wait`: seconds to wait for something to be in it. */
   events(runId: string, query?: Query, signal?: AbortSignal): Promise<Page>;
-  /** The log after `query.after`, and what models say while they say it, until the run or the server ends, or the signal aborts. */
+  /**
+   * The log after `query.after`, and what models say while they say it, until the run or the server ends, or the signal aborts. The last item's `after` takes
+   * it up again.
+   */
   watch(runId: string, query?: Query, signal?: AbortSignal): AsyncIterable<StreamItem>;
   cancel(runId: string, reason?: string): Promise<void>;
   /** Decides about a cut that waits; without a decision has somebody look at the run now. */
@@ -207,21 +218,23 @@ async function waitFor(client: Client, runId: string, { until = stands, signal }
 }
 
 async function* watched(
-  { open, ask }: Transport,
+  { open, ask, url }: Transport,
   runId: string,
   query: Query | undefined,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<StreamItem> {
-  const search = new URLSearchParams(
-    Object.entries(query ?? {}).map(([name, value]): [string, string] => [name, String(value)]),
-  );
   const init = { headers: { accept: "text/event-stream" }, ...(signal === undefined ? {} : { signal }) };
-  const response = await open(`${of(runId)}/events?${search}`, init);
+  const response = await open(`${of(runId)}/events${searchOf(query)}`, init);
   if (response.body !== null && /event-stream/.test(response.headers.get("content-type") ?? ""))
-    yield* itemsOf(response.body);
+    try {
+      yield* itemsOf(response.body);
+    } catch (e) {
+      throw unreachable(url, e, signal); // it broke off
+    }
   else {
     const page = await ask<Page>("GET", `${of(runId)}/events`, given(query)); // a server that doesn't stream
-    for (const event of page.events) yield { type: "event", event };
+    for (const [i, event] of page.events.entries())
+      yield { type: "event", event, after: i === page.events.length - 1 ? page.next : null };
   }
 }
 

@@ -3,7 +3,8 @@ import type { PageEvent } from "../http/events-page.ts";
 import type { LivePiece } from "../ports/live.ts";
 
 export type StreamItem =
-  | { readonly type: "event"; readonly event: PageEvent }
+  /** `after`: where to take the log up again behind this event; null: it is one of several that came together, the last of which says so. */
+  | { readonly type: "event"; readonly event: PageEvent; readonly after: string | null }
   | { readonly type: "delta"; readonly piece: LivePiece }
   | { readonly type: "end" };
 
@@ -27,5 +28,6 @@ function itemOf(block: string): StreamItem | null {
   if (name === undefined || data === undefined) return null;
   if (name === "end") return { type: "end" };
   const value: unknown = JSON.parse(data);
-  return name === "delta" ? { type: "delta", piece: value as LivePiece } : { type: "event", event: value as PageEvent };
+  if (name === "delta") return { type: "delta", piece: value as LivePiece };
+  return { type: "event", event: value as PageEvent, after: /^id: (.*)$/m.exec(block)?.[1] ?? null };
 }

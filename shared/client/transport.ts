@@ -63,10 +63,11 @@ export function createTransport(options: TransportOptions): Transport {
   const address = (path: string): string =>
     base === "" ? path.replace(/^\/+/, "") : `${base}/${path.replace(/^\/+/, "")}`;
   const keyNow = (): string => (typeof options.key === "string" ? options.key : (options.key() ?? ""));
-  const open = async (path: string, init: RequestInit = {}): Promise<Response> => {
+  /** `abort`: the caller's own signal, which a time-out of ours isn't. */
+  const fetched = async (path: string, init: RequestInit, abort: AbortSignal | null | undefined): Promise<Response> => {
     const headers = { authorization: `Bearer ${keyNow()}`, ...(init.headers as Record<string, string> | undefined) };
     const response = await fetch(address(path), { ...options.init, ...init, headers }).catch((e: unknown) => {
-      throw unreachable(base, e, init.signal);
+      throw unreachable(base, e, abort);
     });
     if (response.ok) return response;
     throw await refusal(base, response);
@@ -74,14 +75,15 @@ export function createTransport(options: TransportOptions): Transport {
   const send = async (method: string, path: string, more: Asked): Promise<string> => {
     const timeout = AbortSignal.timeout(options.timeoutMs ?? REQUEST_TIMEOUT_MS);
     const signal = more.signal ? AbortSignal.any([timeout, more.signal]) : timeout;
-    const response = await open(`${path}${searchOf(more.query)}`, { method, signal, ...payloadOf(more) });
+    const init = { method, signal, ...payloadOf(more) };
+    const response = await fetched(`${path}${searchOf(more.query)}`, init, more.signal);
     return await response.text().catch((e: unknown) => {
       throw unreachable(base, e, more.signal);
     });
   };
   return {
     url: base,
-    open,
+    open: (path, init = {}) => fetched(path, init, init.signal),
     text: (path, more = {}) => send("GET", path, more),
     ask: async <T>(method: string, path: string, more: Asked = {}) => {
       const body = parse(await send(method, path, more));
@@ -93,7 +95,7 @@ export function createTransport(options: TransportOptions): Transport {
   };
 }
 
-function searchOf(query: Query = {}): string {
+export function searchOf(query: Query = {}): string {
   const pairs = Object.entries(query).flatMap(([name, value]) =>
     value === undefined || value === "" ? [] : [value].flat().map((one): [string, string] => [name, String(one)]),
   );
@@ -109,8 +111,9 @@ function payloadOf({ body, content, headers = {} }: Asked): Pick<RequestInit, "b
 const named = (base: string): string => (base === "" ? "here" : `at ${base}`);
 const strange = (base: string): string => `What answers ${named(base)} isn't a Toren server of this version`;
 
-function unreachable(base: string, thrown: unknown, signal: AbortSignal | null | undefined): unknown {
-  if (signal?.aborted && (signal.reason as { name?: unknown } | null)?.name !== "TimeoutError") return thrown;
+/** What a request ended with that broke off; `abort`: the caller's own signal, whose reason is theirs. */
+export function unreachable(base: string, thrown: unknown, abort: AbortSignal | null | undefined): unknown {
+  if (abort?.aborted) return thrown;
   return new ApiError(
     0,
     { detail: `No server answers ${named(base)} (${reasonOf(thrown)}).`, retryable: true },

@@ -75,19 +75,41 @@ describe("programs that docs/how-to/use-the-client.md shows", () => {
   test("there are no others", () => expect(programs).toHaveLength(5));
 });
 
+test("a stream is taken up again where it was left: nothing twice, nothing missed", async () => {
+  const toren = createClient({ url: env.TOREN_URL ?? "", key: env.TOREN_API_KEY ?? "" });
+  const { runId } = await toren.start({ agent: "echo", input: "hello" });
+  await toren.wait(runId);
+  const seen: string[] = [];
+  let after: string | null = null;
+  for await (const item of toren.watch(runId)) {
+    if (item.type !== "event") continue;
+    seen.push(`${item.event.stream} ${item.event.seq}`);
+    after = item.after ?? after;
+    if (item.after !== null) break;
+  }
+  for await (const item of toren.watch(runId, { after: after ?? "" }))
+    if (item.type === "event") seen.push(`${item.event.stream} ${item.event.seq}`);
+  const whole = await toren.events(runId);
+  expect(seen).toEqual(whole.events.map(({ stream, seq }) => `${stream} ${seq}`));
+});
+
 describe("what isn't a Toren server", () => {
   let server: Server;
-  let answer: (path: string) => { status: number; body: string };
+  /** Null: it never comes. */
+  let answer: (path: string) => { status: number; body: string } | null;
   beforeAll(async () => {
     server = createServer((request, response) => {
-      const { status, body } = answer(request.url ?? "");
-      response.writeHead(status).end(body);
+      const { status, body } = answer(request.url ?? "") ?? {};
+      if (status !== undefined) response.writeHead(status).end(body);
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   });
-  afterAll(() => void server.close());
-  const client = (url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/stage/`) =>
-    createClient({ url, key: "toren_x" });
+  afterAll(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const client = (url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/stage/`, timeoutMs = 60_000) =>
+    createClient({ url, key: "toren_x", timeoutMs });
 
   test("nobody there", async () => {
     const refused = await client("http://127.0.0.1:9")
@@ -114,6 +136,31 @@ describe("what isn't a Toren server", () => {
     answer = () => ({ status: 418, body: '{"code":"later.code","detail":"Something new.","retryable":true}' });
     await expect(client().run("r")).rejects.toMatchObject({ code: "later.code", message: "Something new." });
     await expect(client().events("r", {}, AbortSignal.abort(new Error("mine")))).rejects.toThrow("mine");
+  });
+
+  test("a caller's time limit is the caller's own too; one of the client's is a server that doesn't answer", async () => {
+    answer = () => null;
+    const mine = AbortSignal.timeout(50);
+    const refused = await client()
+      .wait("r", { signal: mine })
+      .catch((e: unknown) => e);
+    expect(refused).toBe(mine.reason);
+    await expect(client(undefined, 50).run("r")).rejects.toMatchObject({ status: 0, code: "server.unreachable" });
+  });
+
+  test("a stream that breaks off is a server that went away; what isn't given isn't asked for", async () => {
+    const asked: string[] = [];
+    const breaks = createServer((request, response) => {
+      asked.push(request.url ?? "");
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.write(": nothing yet\n\n", () => response.destroy());
+    });
+    await new Promise<void>((resolve) => breaks.listen(0, "127.0.0.1", resolve));
+    const url = `http://127.0.0.1:${(breaks.address() as AddressInfo).port}`;
+    const watching = client(url).watch("r", { after: undefined, stream: "run" })[Symbol.asyncIterator]();
+    await expect(watching.next()).rejects.toMatchObject({ status: 0, code: "server.unreachable", retryable: true });
+    expect(asked).toEqual(["/runs/r/events?stream=run"]);
+    breaks.close();
   });
 
   test("an export that breaks off is no end", async () => {
