@@ -9,18 +9,22 @@ let current: string | null = null;
 let reason: string | null = null;
 
 export function begin(): void {
-  const linked = FRAGMENT.exec(location.hash)?.[1];
-  if (linked !== undefined) {
-    sessionStorage.setItem(PLACE, linked);
-    history.replaceState(null, "", "#/");
-  }
+  takeLinked();
   current = sessionStorage.getItem(PLACE);
   addEventListener("hashchange", () => {
-    if (FRAGMENT.test(location.hash)) {
-      begin();
-      tell();
-    }
+    if (takeLinked()) tell();
   });
+}
+
+/** Whether the address brought a key. */
+function takeLinked(): boolean {
+  const linked = FRAGMENT.exec(location.hash)?.[1];
+  if (linked === undefined) return false;
+  current = linked;
+  reason = null;
+  sessionStorage.setItem(PLACE, linked);
+  history.replaceState(null, "", "#/");
+  return true;
 }
 
 export const key = (): string | null => current;

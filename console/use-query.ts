@@ -7,7 +7,7 @@ export interface Loaded<T> {
   readonly value: T | undefined;
   /** Of the last try; null: it went well. */
   readonly error: ApiError | null;
-  /** Reads again now. */
+  /** Reads again now; what is being read, once more after that. */
   refresh(): void;
 }
 
@@ -22,13 +22,18 @@ export function useQuery<T>(key: string, load: (signal: AbortSignal) => Promise<
     value: undefined,
     error: null,
   });
-  const [turn, setTurn] = useState(0);
   const loader = useRef(load);
   loader.current = load;
+  const again = useRef(() => {});
   useEffect(() => {
     const over = new AbortController();
     let timer = 0;
+    let reading = false;
+    let wanted = false;
     const round = async (): Promise<void> => {
+      clearTimeout(timer);
+      wanted = false;
+      reading = true;
       const began = performance.now();
       let next = everyMs;
       try {
@@ -40,20 +45,27 @@ export function useQuery<T>(key: string, load: (signal: AbortSignal) => Promise<
         setState((before) => ({ key, value: before.key === key ? before.value : undefined, error }));
         if (everyMs > 0 || mayPass(error)) next = Math.max(RETRY_MS, everyMs);
       }
-      if (next > 0 && !over.signal.aborted)
-        timer = window.setTimeout(whenSeen, Math.max(next, PATIENCE * (performance.now() - began)));
+      reading = false;
+      if (over.signal.aborted) return;
+      if (wanted) void round();
+      else if (next > 0) timer = window.setTimeout(whenSeen, Math.max(next, PATIENCE * (performance.now() - began)));
     };
     const whenSeen = (): void => {
-      if (document.visibilityState === "visible") void round();
+      if (document.visibilityState === "visible") again.current();
       else document.addEventListener("visibilitychange", whenSeen, { once: true, signal: over.signal });
+    };
+    // Never by breaking a reading off: of a run that grows all the time none would come to its end.
+    again.current = () => {
+      if (reading) wanted = true;
+      else void round();
     };
     void round();
     return () => {
       over.abort();
       clearTimeout(timer);
     };
-  }, [key, everyMs, turn]);
-  const refresh = useCallback(() => setTurn((n) => n + 1), []);
+  }, [key, everyMs]);
+  const refresh = useCallback(() => again.current(), []);
   return { value: state.key === key ? state.value : undefined, error: state.key === key ? state.error : null, refresh };
 }
 

@@ -16,10 +16,10 @@ export const go = (...to: Parameters<typeof href>): void => {
   location.hash = href(...to);
 };
 
-/** Another query of the same place, without an entry in the history. Somebody who has gone elsewhere meanwhile (what they typed is acted on late) stays there. */
+/** Changes the query of the same place, without an entry in the history. Somebody who has gone elsewhere meanwhile (what they typed is acted on late) stays there. */
 export function replaceQuery(route: Route, query: Readonly<Record<string, string | null>>): void {
   const here = parseRoute(location.hash);
   if (here.page !== route.page || here.id !== route.id) return;
-  history.replaceState(null, "", href(route.page, route.id, { ...route.query, ...query }));
+  history.replaceState(null, "", href(route.page, route.id, { ...here.query, ...query }));
   dispatchEvent(new HashChangeEvent("hashchange"));
 }

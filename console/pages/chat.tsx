@@ -1,5 +1,5 @@
 // Conversations: the sessions at the left, the one that is read at the right.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { shortId } from "../../local/terminal/units.ts";
 import type { RunJson, TurnJson, TurnsPageJson } from "../../shared/http/run-json.ts";
 import { get, once, post } from "../api.ts";
@@ -186,14 +186,13 @@ function Talk({ run, refresh }: { readonly run: RunJson; readonly refresh: () =>
 function Composer({ run, refresh }: { readonly run: RunJson; readonly refresh: () => void }) {
   const [text, setText] = useState("");
   const [doing, go] = useDoing();
-  const key = useRef(once());
+  const key = useMemo(once, [text]); // another text is another message
   if (run.endedAt !== null) return <p class="composer soft">The conversation has ended.</p>;
   const send = (): Promise<void> =>
     go(async () => {
       if (text.trim() === "") return;
-      await post(`runs/${run.runId}/messages`, { text }, key.current);
-      setText("");
-      key.current = once();
+      await post(`runs/${run.runId}/messages`, { text }, key);
+      setText((now) => (now.startsWith(text) ? now.slice(text.length) : now)); // somebody may have typed on
       refresh();
     });
   return (

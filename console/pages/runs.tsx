@@ -19,8 +19,16 @@ const PAGE = 50;
 
 export function RunsPage({ route }: { readonly route: Route }) {
   const { agent = "", status = "", since = "", text = "", cursor = "" } = route.query;
-  const query = { agent, status, since: sinceTime(since), text, cursor, limit: PAGE };
-  const page = useQuery(`runs ${JSON.stringify(query)}`, (signal) => get<RunsPageJson>("runs", query, signal), LIVE_MS);
+  // By what was chosen, not by the time that it means now: the list stays the same one while time passes.
+  const list = JSON.stringify([agent, status, since, text, cursor]);
+  const page = useQuery(
+    `runs ${list}`,
+    (signal) => {
+      const query = { agent, status, since: sinceTime(since), text, cursor, limit: PAGE };
+      return get<RunsPageJson>("runs", query, signal);
+    },
+    LIVE_MS,
+  );
   return (
     <>
       <Head title="Runs" note="Newest first, as they are now." />
@@ -31,7 +39,7 @@ export function RunsPage({ route }: { readonly route: Route }) {
           lines={8}
           empty={{ when: ({ runs }) => runs.length === 0, show: <None narrowed={isNarrowed(route)} /> }}
         >
-          {({ runs }, refresh) => <RunsTable key={JSON.stringify(query)} runs={runs} refresh={refresh} />}
+          {({ runs }, refresh) => <RunsTable key={list} runs={runs} refresh={refresh} />}
         </LoadedPanel>
         <Pages route={route} next={page.value?.next ?? null} />
       </div>

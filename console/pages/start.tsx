@@ -1,5 +1,5 @@
 // Starting a run: which agent, which of its processes, what goes in, which files go with it.
-import { useRef, useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { bytes } from "../../local/terminal/units.ts";
 import type { AgentJson } from "../../shared/http/agents.ts";
 import { once, post, upload } from "../api.ts";
@@ -40,11 +40,11 @@ function StartForm({ agents, wanted }: FormProps) {
   const [asJson, setAsJson] = useState(false);
   const [files, setFiles] = useState<readonly File[]>([]);
   const [doing, run] = useDoing();
-  // One key a form: a second click, or a repetition after a lost answer, starts nothing twice.
-  const key = useRef(once());
   const agent = agents.find((a) => a.name === name);
   const processes = agent?.processes ?? [];
   const chosen = processes.includes(process) ? process : (processes[0] ?? "main");
+  // As long as nothing is changed: a second click, or a repetition after a lost answer, starts nothing twice.
+  const key = useMemo(once, [name, chosen, input, asJson, files]);
   const isSession = agent?.sessions.includes(chosen) === true;
   const problem = asJson ? jsonProblem(input) : null;
   const submit = (event: Event): void => {
@@ -54,7 +54,7 @@ function StartForm({ agents, wanted }: FormProps) {
       for (const file of files)
         ids.push((await upload<{ id: string }>(`files?name=${encodeURIComponent(file.name)}`, file)).id);
       const body = { agent: name, process: chosen, input: asJson ? JSON.parse(input) : input, files: ids };
-      const { runId } = await post<{ runId: string }>("runs", body, key.current);
+      const { runId } = await post<{ runId: string }>("runs", body, key);
       say(`${name} is started.`);
       go(isSession ? "chat" : "runs", runId);
     });
@@ -86,15 +86,16 @@ function StartForm({ agents, wanted }: FormProps) {
           text={input}
           asJson={asJson}
           problem={problem}
-          onText={(text) => {
-            setInput(text);
-            key.current = once();
-          }}
+          onText={setInput}
           onJson={setAsJson}
         />
         <Files files={files} onChange={setFiles} />
         <div class="row">
-          <button type="submit" class="button first" disabled={doing || problem !== null || (asJson && input === "")}>
+          <button
+            type="submit"
+            class="button first"
+            disabled={doing || problem !== null || (asJson && input.trim() === "")}
+          >
             <Icon name={doing ? "spinner" : "play"} spin={doing} /> Start
           </button>
         </div>

@@ -6,6 +6,7 @@ import type { ApiError } from "../api.ts";
 import type { IconName } from "../model/icons.ts";
 import { type Look, lookOfRun } from "../model/status.ts";
 import { shown } from "../model/text.ts";
+import { say } from "./actions.tsx";
 import { Icon } from "./icon.tsx";
 
 export const Badge = ({ look }: { readonly look: Look }) => (
@@ -141,7 +142,12 @@ export const Panel = (props: {
 export function CopyButton({ text, what }: { readonly text: string; readonly what: string }) {
   const [copied, setCopied] = useState(false);
   const copy = async (): Promise<void> => {
-    await navigator.clipboard.writeText(text);
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      // Browsers let a page copy over HTTPS and on the own machine alone.
+      return say(`The browser doesn't let this page copy: mark the ${what} and copy it by hand.`, true);
+    }
     setCopied(true);
     setTimeout(() => setCopied(false), 1_500);
   };

@@ -12,11 +12,9 @@ const SINCE: readonly (readonly [string, string, number])[] = [
   ["7d", "Last week", 604_800_000],
   ["30d", "Last month", 2_592_000_000],
 ];
-/** To whole minutes, so that the same list keeps its name while one looks. */
-const MINUTE_MS = 60_000;
 export const sinceTime = (name: string): string => {
   const ms = SINCE.find(([known]) => known === name)?.[2];
-  return ms === undefined ? "" : new Date(Math.floor((Date.now() - ms) / MINUTE_MS) * MINUTE_MS).toISOString();
+  return ms === undefined ? "" : new Date(Date.now() - ms).toISOString();
 };
 
 const NARROWING = ["agent", "status", "since", "text", "cursor"];

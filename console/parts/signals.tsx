@@ -1,5 +1,5 @@
 // Signals that a workflow waits for: somebody who knows what it waits for can send it from here.
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { RunJson } from "../../shared/http/run-json.ts";
 import { once, post } from "../api.ts";
 import { shown } from "../model/text.ts";
@@ -10,8 +10,9 @@ import { Icon } from "./icon.tsx";
 export const Signals = ({ run, onSent }: { readonly run: RunJson; readonly onSent: () => void }) =>
   run.signals.length === 0 ? null : (
     <section class="panel" aria-label="Signals it waits for">
+      {/* Of this very wait: the workflow may wait for the same signal again. */}
       {run.signals.map((awaited) => (
-        <SignalCard key={awaited.signal} runId={run.runId} awaited={awaited} onSent={onSent} />
+        <SignalCard key={`${awaited.signal} ${awaited.since}`} runId={run.runId} awaited={awaited} onSent={onSent} />
       ))}
     </section>
   );
@@ -24,7 +25,7 @@ interface CardProps {
 
 function SignalCard({ runId, awaited, onSent }: CardProps) {
   const [value, setValue] = useState("");
-  const [key] = useState(once);
+  const key = useMemo(once, [value]); // another value is another signal
   const send = async (): Promise<void> => {
     await post(`runs/${runId}/signals`, { signal: awaited.signal, value: signalValue(value) }, key);
     say(`${awaited.signal} is sent.`);

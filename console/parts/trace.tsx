@@ -1,5 +1,5 @@
 // A run's timeline: lines with bars, and beside them the one that is selected.
-import { useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { duration } from "../../local/terminal/units.ts";
 import type { RunJson } from "../../shared/http/run-json.ts";
 import type { Outlined } from "../model/steps.ts";
@@ -25,14 +25,19 @@ const tasksOf = (run: RunJson) => run.waves.flatMap((wave) => wave.tasks);
 
 /** Streams that may have grown are read again whenever the run was. */
 function useOutlines(run: RunJson, open: readonly string[], beat: number) {
-  const key = `${run.runId} ${open.join()} ${beat}`;
-  return useQuery(key, async (signal): Promise<Outlines> => {
+  const read = useQuery(`${run.runId} ${open.join()}`, async (signal): Promise<Outlines> => {
     const [own, ...logs] = await Promise.all([
       readOutline(run.runId, "run", signal),
       ...open.map((taskId) => readOutline(run.runId, `task:${taskId}`, signal)),
     ]);
     return { own, tasks: new Map(open.map((taskId, i) => [taskId, logs[i] ?? []])) };
   });
+  const seen = useRef(beat);
+  useEffect(() => {
+    if (beat !== seen.current) read.refresh();
+    seen.current = beat;
+  }, [beat]);
+  return read;
 }
 
 export function Trace({ run, beat }: { readonly run: RunJson; readonly beat: number }) {
