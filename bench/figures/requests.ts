@@ -22,6 +22,8 @@ export interface RequestSizes {
 const EVERY_MS = 10;
 /** Before what is measured: connections, prepared statements, compiled code. */
 const WARM_UPS = 50;
+/** At least; a second of such a task is some forty. */
+const EVENTS = 20;
 const ENDLESS = 1_000_000;
 
 type Route = (path: string, init: RequestInit) => Response | Promise<Response>;
@@ -48,7 +50,8 @@ export async function measureRequests(
       watched = started.runId;
     }
     const begun = Promise.withResolvers<void>();
-    const latencies: number[] = [];
+    let enough = Promise.withResolvers<void>();
+    let latencies: number[] = [];
     const reading = follow(
       (path, init) => streams.request(path, init),
       watched,
@@ -56,14 +59,15 @@ export async function measureRequests(
       leaving.signal,
       (ms) => {
         begun.resolve();
-        latencies.push(ms);
+        if (latencies.push(ms) >= EVENTS) enough.resolve();
       },
     );
-    await begun.promise;
+    await Promise.race([begun.promise, reading]);
     const post = () => startOne((path, init) => app.request(path, init), headers);
     await atAPace(WARM_UPS, post);
-    latencies.length = 0;
+    [latencies, enough] = [[], Promise.withResolvers()];
     const taken = await atAPace(posts, post);
+    await Promise.race([enough.promise, reading]);
     leaving.abort();
     await reading;
     const measure = measures("requests", statistics);
