@@ -87,7 +87,7 @@ export class Toren extends Construct {
             logDays: profile.logDays,
             onFargate,
           });
-    const makeServing = make({ ...environment, ...this.longWork?.environment() });
+    const makeServing = make({ ...environment, ...(this.longWork?.environment() ?? { TOREN_LONG_LANE: "none" }) });
     this.workers = new Workers(this, "Workers", { queues: this.queues, plan, onFargate, make: makeServing });
     this.timers.everyMinute(this.workers.guardian);
     this.api = new Api(this, "Api", { ...props.stage, profile, make: makeServing });

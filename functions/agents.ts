@@ -20,12 +20,14 @@ export const wantsSecrets = (bundled: readonly BundledAgent[], env: Env): boolea
   bundled.some(({ config }) => config.env.some((name) => env[name] === undefined));
 
 /**
+ * `longLane` false: nobody works without a time limit, so roles with `runtime: long` are worked on like all others.
  * @throws TorenError `agent.not_registered` when a deployer hasn't registered this very code: it is deployed before its migration, or beside it.
  */
 export async function serveAgents(
   bundled: readonly BundledAgent[],
   deployments: Pick<Deployments, "generationOf">,
   env: Env,
+  longLane = true,
 ): Promise<ServedAgents> {
   const generations = new Map<string, number>();
   await Promise.all(
@@ -44,7 +46,7 @@ export async function serveAgents(
   const use = (values: Env): void => {
     const defined = bundled.map((source) => define(source, values));
     problems = defined.flatMap((one) => (one.ok ? [] : one.problems));
-    const agents = defined.flatMap((one) => (one.ok ? [one.agent] : []));
+    const agents = defined.flatMap((one) => (one.ok ? [longLane ? one.agent : withoutLongLane(one.agent)] : []));
     served = new Map(agents.map((agent) => [agent.name, { agent, generation: generations.get(agent.name) ?? 0 }]));
   };
   use(env);
@@ -56,6 +58,13 @@ export async function serveAgents(
       return problems;
     },
   };
+}
+
+function withoutLongLane(agent: AgentDefinition): AgentDefinition {
+  const roles = [...agent.roles].map(
+    ([name, { lane, ...role }]) => [name, lane === "solo" ? { ...role, lane } : role] as const,
+  );
+  return { ...agent, roles: new Map(roles) };
 }
 
 /** Its name and hash, which the values of its environment don't change. @throws for a bundle that its build should have refused. */

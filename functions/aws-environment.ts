@@ -62,6 +62,10 @@ const GROUPS = {
       securityGroup: v.TOREN_LONG_TASK_SECURITY_GROUP,
       max: v.TOREN_LONG_TASKS_MAX,
     })),
+  /** `none`: nobody takes the queue of long tasks. */
+  longLane: z
+    .object({ TOREN_LONG_LANE: z.enum(["none"]).optional() })
+    .transform((v) => v.TOREN_LONG_LANE === undefined),
   /** What migrate answered with: changes whenever code does, so that functions are replaced after it ran. For logs. */
   generation: z.object({ TOREN_GENERATION: text }).transform((v) => v.TOREN_GENERATION),
   /** Of a worker for long tasks: the queues that it takes from, names apart by commas, and whether it ends by itself when it finds nothing to do. */
@@ -157,7 +161,7 @@ function read<T extends z.ZodType>(schema: T, env: Environment): z.output<T> {
  *   TOREN_IDLE_EXIT is `false` where an ECS service keeps the worker (workers: fargate), else it ends after LONG_IDLE_MS. It gets the groups that task gets.
  *   TOREN_LONG_TASK_DEFINITION is the family: the newest revision is meant. The container's name is `worker`. No public address is needed.
  * groups: tick, task, long-task, api, events, guardian: database, queues, pulse, timers, files, secrets, generation, and longTasks where there is a VPC.
- *   dead-letter: database, queues, generation.
+ *   dead-letter: database, queues, generation. TOREN_LONG_LANE is `none` where there are no workers for long tasks, started or kept.
  * workers for long tasks: tick, task, api and guardian need ecs:RunTask, ecs:ListTasks and ecs:DescribeTasks; the guardian sqs:GetQueueAttributes of
  *   tasks-long. Tasks are known by startedBy "toren".
  * pulse: the guardian's event source has batch size 1.

@@ -60,7 +60,8 @@ export async function composeAws(env: Environment, log: Log, connections?: PoolS
   const database = await openDatabase(env, connections);
   const files = createS3Files({ database, ...required(env, "files") });
   const deployments = createDeployments(database);
-  const agents = await serveAgents(BUNDLED_AGENTS, deployments, env);
+  const longLane = required(env, "longLane");
+  const agents = await serveAgents(BUNDLED_AGENTS, deployments, env, longLane);
   const store = createStore(database);
   const live = createLiveOut({ database });
   const { flow, keeper } = createHolds({
@@ -82,6 +83,7 @@ export async function composeAws(env: Environment, log: Log, connections?: PoolS
     live,
     log,
     leaseMs,
+    longLane,
     files,
     models: modelsWithSecrets({
       secrets,

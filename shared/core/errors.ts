@@ -30,6 +30,7 @@ export const ERRORS = {
   "tool.unknown_outcome": entry("task"),
   "task.timeout": entry("task"),
   "task.cancelled": entry("task"),
+  "task.step_too_long": entry("task"),
   "role.unknown": entry("task"),
   // a task or a run
   crash_loop: entry("task"),

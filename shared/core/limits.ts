@@ -206,6 +206,8 @@ export const MODEL_BACKOFF_MAX_MS = 20_000;
 export const MODEL_RETRY_AFTER_MAX_MS = 10 * 60_000;
 /** A step isn't begun with less time left: the task is handed to the next invocation instead. */
 export const STEP_RESERVE_MS = 60_000;
+/** A step that had so much of an invocation and was cut off is too long for every other one. */
+export const STEP_WHOLE_MS = 10 * 60_000;
 /** A provider that pauses a turn (`pause`) is asked to go on this often in a row. */
 export const PAUSES_MAX = 10;
 
@@ -636,6 +638,7 @@ relation(QUEUE_BATCH_MESSAGES <= 10, "SQS hands out ten messages at most");
 relation(QUEUE_DELAY_MAX_MS <= 15 * 60_000, "SQS delays by 15 minutes at most");
 relation(TASK_INVOCATION_MS <= 15 * 60_000, "Lambda runs for 15 minutes at most");
 relation(STEP_RESERVE_MS < TASK_INVOCATION_MS, "an invocation has time for a step");
+relation(STEP_WHOLE_MS < TASK_INVOCATION_MS - CUT_OFF_MS, "an invocation has time for a whole step");
 relation(STEP_TIMEOUT_MS + STEP_RESERVE_MS <= TICK_INVOCATION_MS, "a tick has time for a workflow's step");
 relation(3 * AWS_CALL_MS < API_INVOCATION_MS, "a request ends before the gateway's, though AWS is away");
 relation(MESSAGE_RETENTION_MS < DEAD_LETTER_RETENTION_MS, "a dead letter outlives the queue that gave it up");

@@ -25,6 +25,8 @@ export interface EngineDeps {
   /** Renews the leases of this worker's live writers. */
   readonly keeper: LeaseKeeper;
   readonly leaseMs: number;
+  /** False: there is no worker that isn't cut off, so nothing is sent to the queue of long tasks. Default: there may be one. */
+  readonly longLane?: boolean;
   /** A fresh UUID. */
   uuid(): string;
   /** In [0, 1): jitter and ctx.random's seed. Recorded before it is used. */

@@ -16,7 +16,7 @@ import { cutRequest, isCutAsked, mayCut } from "./cut-request.ts";
 import { cutsByThisGeneration, stormProblem } from "./cut-storm.ts";
 import type { Circumstances, EngineDeps, Worked } from "./deps.ts";
 import { agentGate, enterGates, leaveGates, modelGate, waveGate } from "./gates.ts";
-import { handOver, mustHandOver } from "./hand-over.ts";
+import { handOver, isTooLong, mustHandOver, TOO_LONG } from "./hand-over.ts";
 import { nudge } from "./hints.ts";
 import { parkStream } from "./park-stream.ts";
 import { keepHeader } from "./request-headers.ts";
@@ -190,6 +190,8 @@ async function turns(
   const attempt = state.attempts + 1;
   let standing = before;
   let announced = false;
+  /** What this invocation had left when its last step began. */
+  let hadMs = 0;
   const caps: Caps = {
     maxSteps: role.maxSteps,
     budget: { totalTokens: role.totalTokens, maxCostUsd: role.maxCostUsd },
@@ -211,7 +213,11 @@ async function turns(
       continue; // a fact came: perhaps the claim
     }
     const action = nextAction(state, caps);
-    if (works(action) && mustHandOver(work)) return await handOver(work, role.lane);
+    if (works(action)) {
+      if (isTooLong(work, hadMs)) return await endFailed(work.deps, work.hint, writer, TOO_LONG);
+      if (mustHandOver(work)) return await handOver(work, role.lane);
+      hadMs = work.at.remainingMs();
+    }
     if (!place.taken && gates.length > 0 && works(action)) {
       const waiting = await enterGates(work.deps, writer.lease.stream, gates);
       const parked = waiting === null ? null : await parkStream(work, "retry", waiting.wake);

@@ -2,6 +2,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { createScriptedModel } from "../../shared/adapters/model/script.ts";
+import { STEP_WHOLE_MS } from "../../shared/core/limits.ts";
 import { guard } from "../../shared/engine/guard.ts";
 import { runTask } from "../../shared/engine/run-task.ts";
 import { runTick } from "../../shared/engine/run-tick.ts";
@@ -124,6 +125,47 @@ describe("a step that is under way when its worker is about to be cut off", () =
       "LlmCallCompleted",
       "TaskCompleted",
     ]);
+  });
+
+  describe("where nobody may take it who isn't cut off", () => {
+    /** A question that outlasts every deadline; how long this worker had when it was asked, and where it runs. */
+    async function asked(hadMs: number, { solo = false, longLane = true }) {
+      const deadline = new AbortController();
+      const slow = createScriptedModel(async (_, __, signal) => {
+        setTimeout(() => deadline.abort(), 50);
+        await wait(60_000, undefined, { signal }).catch(() => {});
+        return "found";
+      });
+      const stack = t.stack([role("digger")], asks, { model: slow });
+      const deps = { ...stack.deps, longLane };
+      const hint = await dispatched(stack);
+      await forget();
+      const remainingMs = () => (deadline.signal.aborted ? 10_000 : hadMs);
+      const worked = await runTask(deps, hint, { ...cutOff(deadline.signal, solo), remainingMs });
+      return { worked, waiting: await waiting(), types: await t.events(hint.runId, "task:w0t0") };
+    }
+
+    test.each([
+      ["no such worker is there", { longLane: false }],
+      ["it is to run alone", { solo: true }],
+    ])("%s: a step that had a whole invocation ends the task, and isn't paid again and again", async (_, where) => {
+      const { worked, waiting: queues, types } = await asked(STEP_WHOLE_MS, where);
+      expect([worked, queues]).toEqual(["ended", []]);
+      expect(types).toEqual(["TaskStarted", "LlmCallStarted", "TaskFailed"]);
+      const [row] = await t.sql<{ code: string }>(
+        `SELECT payload->'error'->>'code' AS code FROM agent_${AGENT}.events WHERE type = 'TaskFailed'`,
+      );
+      expect(row?.code).toBe("task.step_too_long");
+    });
+
+    test.each([
+      ["tasks-short", { longLane: false }],
+      ["tasks-solo", { solo: true }],
+    ])("a step that began late is begun anew in the next invocation, from %s", async (queue, where) => {
+      const { worked, waiting: queues, types } = await asked(STEP_WHOLE_MS - 1, where);
+      expect([worked, queues]).toEqual(["handedOver", [queue]]);
+      expect(types).not.toContain("TaskFailed");
+    });
   });
 
   test("of a tool: its signal is aborted, and it runs again with the same key", async () => {

@@ -1414,6 +1414,20 @@ export const BUGS: readonly Bug[] = [
     killedBy: { file: "test/engine/signals.test.ts", test: "a time that passes after the signal came says nothing" },
   },
   {
+    name: "a step that no worker can end is begun again for ever, and paid each time",
+    edits: [
+      {
+        file: "shared/engine/hand-over.ts",
+        find: "(at.solo || deps.longLane === false) && hadMs >= STEP_WHOLE_MS;",
+        replace: "at.solo && deps.longLane === false && hadMs >= STEP_WHOLE_MS;",
+      },
+    ],
+    killedBy: {
+      file: "test/engine/lanes.test.ts",
+      test: "a step that had a whole invocation ends the task, and isn't paid again and again",
+    },
+  },
+  {
     name: "chaos strikes a task as often as it likes",
     edits: [
       {

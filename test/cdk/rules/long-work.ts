@@ -126,4 +126,12 @@ test("outside of any VPC there are no workers for long tasks, and nobody is told
   const template = installation("a database by its URL");
   expect(ofType(template, "AWS::ECS::TaskDefinition")).toEqual([]);
   expect(JSON.stringify(template.toJSON())).not.toContain("TOREN_ECS_CLUSTER");
+  const told = (of: Template): unknown[] =>
+    ofType(of, "AWS::Lambda::Function").map(
+      ([, fn]) => property<{ Variables: Record<string, unknown> }>(fn, "Environment").Variables.TOREN_LONG_LANE,
+    );
+  // All but migrate.
+  expect(told(template).filter((lane) => lane === "none")).toHaveLength(6);
+  for (const name of ["as it comes", "workers on Fargate"])
+    expect(told(installation(name)).filter((lane) => lane !== undefined)).toEqual([]);
 });
