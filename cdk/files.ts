@@ -16,7 +16,11 @@ export class Files extends Construct {
       enforceSSL: true,
       minimumTLSVersion: 1.2,
       removalPolicy: RemovalPolicy.RETAIN,
-      lifecycleRules: [{ abortIncompleteMultipartUploadAfter: Duration.days(1) }],
+      lifecycleRules: [
+        { abortIncompleteMultipartUploadAfter: Duration.days(1) },
+        // What was put there and never added.
+        { prefix: "uploads/", expiration: Duration.days(1) },
+      ],
       // A browser may use an address that it was given; without one CORS opens nothing.
       cors: [{ allowedMethods: [HttpMethods.GET, HttpMethods.PUT], allowedOrigins: ["*"], allowedHeaders: ["*"] }],
     });

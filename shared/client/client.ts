@@ -5,11 +5,12 @@ import type { AgentJson } from "../http/agents.ts";
 import type { DeadLetterJson } from "../http/dead-letters.ts";
 import type { Page } from "../http/events-page.ts";
 import type { RunJson, RunSummary, TurnsPageJson } from "../http/run-json.ts";
-import type { FileInfo } from "../ports/files.ts";
+import type { FileInfo, Upload } from "../ports/files.ts";
 import { itemsOf, type StreamItem } from "./event-stream.ts";
 import {
   ApiError,
   createTransport,
+  put,
   type Query,
   searchOf,
   type Transport,
@@ -146,6 +147,26 @@ const of = (runId: string): string => `/runs/${encodeURIComponent(runId)}`;
 const letter = (id: string): string => `/dead-letters/${encodeURIComponent(id)}`;
 const given = (query: Query | undefined) => (query === undefined ? {} : { query });
 
+/** What is larger asks first where it may be put: a gateway before the server may take no such request. */
+const LARGE_BYTES = 4 * 1024 * 1024;
+
+async function added(
+  { ask }: Transport,
+  name: string,
+  mediaType: string,
+  content: Uint8Array<ArrayBuffer> | Blob,
+): Promise<FileInfo> {
+  const headers = { "content-type": mediaType };
+  const bytes = content instanceof Blob ? content.size : content.byteLength;
+  const { upload } =
+    bytes > LARGE_BYTES
+      ? await ask<{ upload: Upload | null }>("POST", "/files/uploads", { body: { bytes } })
+      : { upload: null };
+  if (upload === null) return await ask("POST", "/files", { query: { name }, content, headers });
+  await put(upload.url, content, upload.expiresInMs);
+  return await ask("POST", "/files", { query: { name, upload: upload.id }, headers });
+}
+
 /** Of a transport of one's own: a command line's, whose errors are its own. */
 export function clientOver(transport: Transport): Client {
   const { ask } = transport;
@@ -158,8 +179,7 @@ export function clientOver(transport: Transport): Client {
     ask: (method, path, body) => ask(method, path, body === undefined ? {} : { body }),
     healthy: () => isHealthy(transport),
     agents: async () => (await read<{ agents: AgentJson[] }>("/agents")).agents,
-    addFile: (name, mediaType, content) =>
-      ask("POST", "/files", { query: { name }, content, headers: { "content-type": mediaType } }),
+    addFile: (name, mediaType, content) => added(transport, name, mediaType, content),
     files: (query) => read("/files", query),
     removeFile: (id) => drop(`/files/${encodeURIComponent(id)}`),
     start: (run, key) => ask("POST", "/runs", { body: run, headers: once(key) }),

@@ -95,6 +95,20 @@ export function createTransport(options: TransportOptions): Transport {
   };
 }
 
+/** A file to an address that the server gave, which is its own proof: no key goes there. @throws ApiError */
+export async function put(url: string, content: Uint8Array<ArrayBuffer> | Blob, timeoutMs: number): Promise<void> {
+  const place = URL.parse(url)?.host ?? url;
+  const response = await fetch(url, { method: "PUT", body: content, signal: AbortSignal.timeout(timeoutMs) }).catch(
+    (e: unknown) => {
+      throw new ApiError(0, { detail: `The file can't be put at ${place} (${reasonOf(e)}).`, retryable: true }, e);
+    },
+  );
+  await response.arrayBuffer().catch(() => {});
+  if (response.ok) return;
+  const detail = `${place} doesn't take the file: it answers ${response.status}. Try again.`;
+  throw new ApiError(response.status, { detail, retryable: true });
+}
+
 export function searchOf(query: Query = {}): string {
   const pairs = Object.entries(query).flatMap(([name, value]) =>
     value === undefined || value === "" ? [] : [value].flat().map((one): [string, string] => [name, String(one)]),

@@ -8,7 +8,7 @@ import { exportRun, forkRun } from "./copies.ts";
 import { dropDeadLetter, getDeadLetter, listDeadLetters, sendDeadLetter } from "./dead-letters.ts";
 import type { HttpContext, HttpDeps, HttpEnv } from "./deps.ts";
 import { eraseRun, prune } from "./erase.ts";
-import { addFile, listFiles, removeFile } from "./files.ts";
+import { addFile, beginUpload, listFiles, removeFile } from "./files.ts";
 import { runCall, runOutline } from "./inspect.ts";
 import { createKey, listAudit, listKeys, revokeKey } from "./keys.ts";
 import { showMetrics } from "./metrics.ts";
@@ -59,6 +59,7 @@ export const ROUTES: readonly RouteEntry[] = [
   { method: "DELETE", path: "/keys/{keyId}", scope: "admin", whole: true, handle: revokeKey },
   { method: "GET", path: "/audit", scope: "admin", whole: true, handle: listAudit },
   { method: "POST", path: "/files", scope: "run", handle: addFile },
+  { method: "POST", path: "/files/uploads", scope: "run", handle: beginUpload },
   { method: "GET", path: "/files", scope: "read", whole: true, handle: listFiles },
   { method: "DELETE", path: "/files/{fileId}", scope: "run", whole: true, handle: removeFile },
   { method: "DELETE", path: "/runs/{runId}", scope: "admin", handle: eraseRun },

@@ -82,7 +82,7 @@ export interface HttpDeps {
     readonly appends: Histogram | null;
   };
   readonly deadLetters: Pick<DeadLetters, "page" | "get" | "drop">;
-  readonly files: Pick<Files, "page" | "remove">;
+  readonly files: Pick<Files, "page" | "remove" | "uploads">;
   readonly log: Log;
   /** Who a key is, if it may use this installation. It has the form of a key; compare in constant time. */
   admit(key: string): Promise<Admission>;

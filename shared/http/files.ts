@@ -1,9 +1,10 @@
-// POST /files: one file, as multipart/form-data (field `file`) or as it is with `?name=`. GET /files lists them, DELETE /files/:id removes one.
+// POST /files: one file, as multipart/form-data (field `file`), as it is with `?name=`, or from where POST /files/uploads has had it put. GET /files lists
+// them, DELETE /files/:id removes one.
 import * as z from "zod";
 import { TorenError } from "../core/errors.ts";
-import { FILE_MAX_BYTES, FILES_PAGE, FILES_PAGE_MAX, FORM_OVERHEAD_BYTES } from "../core/limits.ts";
-import type { FileInfo } from "../ports/files.ts";
-import { check, readBytes, tooLarge } from "./body.ts";
+import { FILE_MAX_BYTES, FILES_PAGE, FILES_PAGE_MAX, FORM_OVERHEAD_BYTES, REQUEST_BODY_BYTES } from "../core/limits.ts";
+import type { FileInfo, Upload as Place } from "../ports/files.ts";
+import { check, readBytes, readJson, tooLarge } from "./body.ts";
 import type { HttpContext, HttpDeps } from "./deps.ts";
 import { BadRequest } from "./problems.ts";
 import { readQuery } from "./query.ts";
@@ -36,13 +37,53 @@ export const listedFile = z.intersection(fileOut, z.object({ createdAt: z.string
 export const filesPage = z.object({ files: z.array(listedFile), next: z.string().nullable() });
 export const uploadQuery = z.strictObject({
   name: fileName.optional().meta({ description: "The file's name, where the body is the file itself." }),
+  upload: z
+    .string()
+    .max(100)
+    .optional()
+    .meta({ description: "Of POST /files/uploads: the file was put there, and the body is empty." }),
 });
 
 export async function addFile(c: HttpContext, deps: HttpDeps): Promise<Response> {
+  const placed = c.req.query("upload");
+  const name = (given: string | undefined): string => check(given, fileName, "The file's name is wrong", "name");
+  if (placed !== undefined) return await addPlaced(c, deps, placed, name(c.req.query("name")));
   const upload = isForm(c.req.raw) ? await fromForm(c.req.raw) : await fromBody(c);
-  const name = check(upload.name, fileName, "The file's name is wrong", "name");
-  const info = await deps.useCases.addFile({ name, mediaType: upload.mediaType, content: upload.content });
-  return c.json(info, 201);
+  const file = { name: name(upload.name), mediaType: upload.mediaType, content: upload.content };
+  return c.json(await deps.useCases.addFile(file), 201);
+}
+
+/** What is taken in, or refused for what it is, is no longer needed where it was put. An outage leaves it: the same request may come again. */
+async function addPlaced(c: HttpContext, { files, useCases }: HttpDeps, id: string, name: string): Promise<Response> {
+  const content = (await files.uploads?.read(id)) ?? null;
+  if (content === null)
+    throw new TorenError("not_found", `Nothing was put at the upload "${id}", or it is more than a day ago.`);
+  const mediaType = c.req.header("content-type") ?? DEFAULT_TYPE;
+  try {
+    const info = await useCases.addFile({ name, mediaType, content });
+    await files.uploads?.drop(id);
+    return c.json(info, 201);
+  } catch (e) {
+    if (e instanceof TorenError && e.code === "file.unreadable") await files.uploads?.drop(id);
+    throw e;
+  }
+}
+
+export const uploadBody = z.strictObject({
+  bytes: z.int().min(1).max(FILE_MAX_BYTES).meta({ description: "Of the file, exactly." }),
+});
+export const uploadOut: z.ZodType<Place | null> = z
+  .object({
+    id: z.string(),
+    url: z.string().meta({ description: "Takes a PUT of the file, without the API's key." }),
+    expiresInMs: count,
+  })
+  .nullable()
+  .meta({ description: "Null: the server takes files of every size by POST /files." });
+
+export async function beginUpload(c: HttpContext, deps: HttpDeps): Promise<Response> {
+  const { bytes } = await readJson(c.req.raw, REQUEST_BODY_BYTES, uploadBody);
+  return c.json({ upload: (await deps.files.uploads?.begin(bytes)) ?? null });
 }
 
 export const filesQuery = z.strictObject({

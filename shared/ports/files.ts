@@ -28,7 +28,26 @@ export type Removed =
   /** To this run, which hasn't ended. Nothing was removed. */
   | { readonly type: "attached"; readonly agent: string; readonly runId: string };
 
+/** A place for one file that is too large for a request. */
+export interface Upload {
+  readonly id: string;
+  /** Takes a PUT of the content, of exactly the bytes that it was asked for, once or again. */
+  readonly url: string;
+  readonly expiresInMs: number;
+}
+
+export interface Uploads {
+  /** @throws TorenError `files.unavailable` */
+  begin(bytes: number): Promise<Upload>;
+  /** What was put there; null: nothing was, or it is forgotten, a day later. @throws TorenError `files.unavailable`, `request.too_large` */
+  read(id: string): Promise<Uint8Array | null>;
+  /** Idempotent. Never rejects: what is left is forgotten. */
+  drop(id: string): Promise<void>;
+}
+
 export interface Files {
+  /** Null: whoever takes a request takes its file, of whatever size. */
+  readonly uploads: Uploads | null;
   /** Idempotent by content and name: the same file twice has one id. Names are labels, never paths. */
   add(file: NewFile): Promise<FileInfo>;
   /** In the order of `ids`; unknown ids are left out. */

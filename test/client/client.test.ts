@@ -168,3 +168,35 @@ describe("what isn't a Toren server", () => {
     await expect(client().export("r")).rejects.toMatchObject({ code: "server.unreachable" });
   });
 });
+
+test("a file that is large is put where the server says, without the key, and then named; where it says nowhere it is sent as it is", async () => {
+  const heard: (string | number | undefined)[][] = [];
+  let upload: unknown = null;
+  const server = createServer((request, response) => {
+    let bytes = 0;
+    request.on("data", (part: Buffer) => (bytes += part.length));
+    request.on("end", () => {
+      heard.push([`${request.method} ${request.url}`, bytes, request.headers.authorization]);
+      response.setHeader("content-type", "application/json");
+      response.end(JSON.stringify(request.url === "/files/uploads" ? { upload } : { id: "file_1" }));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const client = createClient({ url, key: "k" });
+  const large = new Uint8Array(5 * 1024 * 1024);
+  await client.addFile("small.txt", "text/plain", new Uint8Array(9));
+  await client.addFile("large.txt", "text/plain", large);
+  upload = { id: "u1", url: `${url}/bucket/u1`, expiresInMs: 60_000 };
+  expect(await client.addFile("large.txt", "text/plain", new Blob([large]))).toEqual({ id: "file_1" });
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+  expect(heard).toEqual([
+    ["POST /files?name=small.txt", 9, "Bearer k"],
+    ["POST /files/uploads", expect.any(Number), "Bearer k"],
+    ["POST /files?name=large.txt", large.byteLength, "Bearer k"],
+    ["POST /files/uploads", expect.any(Number), "Bearer k"],
+    ["PUT /bucket/u1", large.byteLength, undefined],
+    ["POST /files?name=large.txt&upload=u1", 0, "Bearer k"],
+  ]);
+});

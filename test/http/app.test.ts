@@ -5,6 +5,7 @@ import { ROUTES } from "../../shared/http/app.ts";
 import { newKey } from "../../shared/http/auth.ts";
 import { openApi } from "../../shared/http/openapi.ts";
 import { STATUS } from "../../shared/http/problems.ts";
+import type { Files } from "../../shared/ports/files.ts";
 import { fakeApp, KEY, problem, RUN } from "./fakes.ts";
 
 describe("who may ask", () => {
@@ -131,6 +132,55 @@ describe("files", () => {
     expect((await ask("/files", { method: "POST", body: new FormData() })).status).toBe(400);
     const headers = { "content-type": "multipart/form-data; boundary=q" };
     expect((await ask("/files", { method: "POST", body: "no form", headers })).status).toBe(400);
+  });
+
+  describe("that are too large for a request", () => {
+    const place = { id: "u1", url: "https://files.example.com/u1", expiresInMs: 300_000 };
+    /** A server that has such places; what lies there, by id. */
+    function placing(there: Record<string, Uint8Array>) {
+      const asked: number[] = [];
+      const uploads: NonNullable<Files["uploads"]> = {
+        begin: async (bytes) => {
+          asked.push(bytes);
+          return place;
+        },
+        read: async (id) => there[id] ?? null,
+        drop: async (id) => void delete there[id],
+      };
+      return { asked, there, ...fakeApp({ files: { uploads } }) };
+    }
+    const begin = async (ask: ReturnType<typeof fakeApp>["ask"], body: unknown) =>
+      ask("/files/uploads", { method: "POST", body: JSON.stringify(body) });
+
+    test("are put where the server says, then named; nothing stays there", async () => {
+      const { ask, asked, there, uploads } = placing({ u1: new TextEncoder().encode("a long text") });
+      expect(await (await begin(ask, { bytes: 11 })).json()).toEqual({ upload: place });
+      expect(asked).toEqual([11]);
+      const headers = { "content-type": "text/markdown" };
+      const added = await ask("/files?name=long.md&upload=u1", { method: "POST", headers });
+      expect([added.status, await added.json()]).toEqual([
+        201,
+        expect.objectContaining({ name: "long.md", bytes: 11 }),
+      ]);
+      expect(uploads[0]).toMatchObject({ name: "long.md", mediaType: "text/markdown", bytes: 11 });
+      expect(there).toEqual({});
+    });
+
+    test("a server without such limits says so; its clients send them as they are", async () => {
+      expect(await (await begin(fakeApp().ask, { bytes: 11 })).json()).toEqual({ upload: null });
+    });
+
+    test("what nobody put there is 404; a name, and a size that can be, are asked for", async () => {
+      for (const { ask } of [placing({}), fakeApp()])
+        expect(await problem(await ask("/files?name=a&upload=u1", { method: "POST" }))).toMatchObject({
+          status: 404,
+          detail: expect.stringContaining('Nothing was put at the upload "u1"'),
+        });
+      const { ask, asked } = placing({ u1: new Uint8Array(3) });
+      expect((await ask("/files?upload=u1", { method: "POST" })).status).toBe(400);
+      for (const bytes of [0, 1.5, FILE_MAX_BYTES + 1, "9"]) expect((await begin(ask, { bytes })).status).toBe(400);
+      expect(asked).toEqual([]);
+    });
   });
 
   test("a file over the limit is 413, either way", async () => {

@@ -168,6 +168,7 @@ export function fakeApp(fakes: Fakes = {}, basePath?: string) {
     files: {
       page: async () => ({ files: uploads.map((file) => ({ ...file, createdAt: 0 })), next: null }),
       remove: async () => ({ type: "unknown" }),
+      uploads: null,
       ...fakes.files,
     },
     log: { info: () => {}, warn: () => {}, error: (what, fields) => void logged.push(`${what} ${fields?.error}`) },

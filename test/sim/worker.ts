@@ -71,6 +71,7 @@ export function createWorker(world: Surroundings, owner: string, edition: number
       content: async () => null,
       pageText: async () => null,
       remove: async () => unused(),
+      uploads: null,
       forget: async () => unused(),
     },
     log,

@@ -3,4 +3,7 @@ import type { Database } from "../../ports/database.ts";
 import type { Files } from "../../ports/files.ts";
 import { createFileRows } from "./rows.ts";
 
-export const createPostgresFiles = (database: Database): Files => createFileRows(database, null);
+export const createPostgresFiles = (database: Database): Files => ({
+  ...createFileRows(database, null),
+  uploads: null,
+});

@@ -35,7 +35,7 @@ export interface ObjectStore {
   remove(key: string): Promise<void>;
 }
 
-export function createFileRows(database: Database, objects: ObjectStore | null): Files {
+export function createFileRows(database: Database, objects: ObjectStore | null): Omit<Files, "uploads"> {
   const { pool } = database;
   const list = async (ids: readonly string[]): Promise<FileInfo[]> => {
     const { rows } = await repeatedOnce(() => pool.query<Row>(QUERIES["list-files"], [ids]));

@@ -7,6 +7,7 @@ import type { Database } from "../../ports/database.ts";
 import type { Files } from "../../ports/files.ts";
 import { OBJECT_CALLS } from "../aws/calls.ts";
 import { createFileRows, type ObjectStore } from "./rows.ts";
+import { createUploads } from "./s3-uploads.ts";
 
 export interface S3FilesOptions {
   readonly database: Database;
@@ -15,23 +16,29 @@ export interface S3FilesOptions {
   readonly pathStyle?: boolean;
 }
 
-export const createS3Files = ({ database, bucket, pathStyle = false }: S3FilesOptions): Files =>
-  createFileRows(database, createBucket(bucket, pathStyle));
+export function createS3Files({ database, bucket, pathStyle = false }: S3FilesOptions): Files {
+  let loaded: ReturnType<typeof loadS3> | undefined;
+  const s3 = () => {
+    loaded ??= loadS3(pathStyle);
+    return loaded;
+  };
+  return {
+    ...createFileRows(database, createBucket(bucket, s3)),
+    uploads: createUploads({ bucket, s3, away }),
+  };
+}
 
 type Sdk = typeof sdkTypes;
 
 /** The SDK is loaded when a large file comes, and not before. */
 async function loadS3(forcePathStyle: boolean): Promise<{ sdk: Sdk; client: S3Client }> {
   const sdk = await import("@aws-sdk/client-s3");
-  return { sdk, client: new sdk.S3Client({ ...OBJECT_CALLS, forcePathStyle }) };
+  // Else a presigned address would carry the checksum of no content at all.
+  const checksums = { requestChecksumCalculation: "WHEN_REQUIRED" } as const;
+  return { sdk, client: new sdk.S3Client({ ...OBJECT_CALLS, ...checksums, forcePathStyle }) };
 }
 
-function createBucket(Bucket: string, pathStyle: boolean): ObjectStore {
-  let loaded: ReturnType<typeof loadS3> | undefined;
-  const s3 = () => {
-    loaded ??= loadS3(pathStyle);
-    return loaded;
-  };
+function createBucket(Bucket: string, s3: () => ReturnType<typeof loadS3>): ObjectStore {
   return {
     aboveBytes: FILE_IN_ROW_BYTES,
     put: async (Key, Body) => {

@@ -4,7 +4,7 @@ import { FILE_MAX_BYTES } from "../../core/limits.ts";
 import { agentsList } from "../agents.ts";
 import { deadLettersPage, deadLettersQuery } from "../dead-letters.ts";
 import { pruned, pruning } from "../erase.ts";
-import { filesPage, filesQuery, uploadQuery } from "../files.ts";
+import { filesPage, filesQuery, uploadBody, uploadOut, uploadQuery } from "../files.ts";
 import { answer, anything, inPath, itsId, json, query, ref, responses, takes, text } from "./parts.ts";
 
 export const installationPaths = {
@@ -103,6 +103,14 @@ export const installationPaths = {
       responses: responses({
         "200": json(answer(filesPage), "A page."),
       }),
+    },
+  },
+  "/files/uploads": {
+    post: {
+      summary:
+        "A place for a file that is too large for a request, where the server has such limits: PUT it there, then POST /files names it.",
+      requestBody: takes(uploadBody),
+      responses: responses({ "200": json(answer(z.object({ upload: uploadOut })), "Where to put it.") }),
     },
   },
   "/files/{fileId}": {

@@ -3,7 +3,7 @@ import { CreateBucketCommand, ListObjectsV2Command, S3Client } from "@aws-sdk/cl
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createPostgresFiles } from "../../../shared/adapters/files/postgres.ts";
 import { createS3Files } from "../../../shared/adapters/files/s3.ts";
-import { FILE_IN_ROW_BYTES } from "../../../shared/core/limits.ts";
+import { FILE_IN_ROW_BYTES, FILE_LINK_MS } from "../../../shared/core/limits.ts";
 import type { Files } from "../../../shared/ports/files.ts";
 import { filesConformance } from "../../conformance/files.ts";
 import { type TestDatabase, testDatabase } from "../../support/database.ts";
@@ -20,6 +20,34 @@ beforeAll(async () => {
 afterAll(() => db.drop());
 
 filesConformance("files in Postgres and S3", () => files);
+
+describe("what is too large for a request", () => {
+  const content = new Uint8Array(Buffer.alloc(7 * 1024 * 1024, "text "));
+  const uploads = () => files.uploads as NonNullable<Files["uploads"]>;
+
+  test("is put at an address that proves itself, read back, and dropped", async () => {
+    const { id, url, expiresInMs } = await uploads().begin(content.byteLength);
+    expect(expiresInMs).toBe(FILE_LINK_MS);
+    const signed = new URL(url).searchParams;
+    expect(signed.get("X-Amz-SignedHeaders")).toBe("content-length;host");
+    expect(signed.get("X-Amz-Expires")).toBe(String(FILE_LINK_MS / 1_000));
+    // A checksum here would be that of no content, and S3 would refuse all other.
+    expect([...signed.keys()].filter((name) => /checksum/i.test(name))).toEqual([]);
+    expect(await uploads().read(id)).toBeNull();
+    expect((await fetch(url, { method: "PUT", body: content })).status).toBe(200);
+    expect(Buffer.compare(Buffer.from((await uploads().read(id)) ?? []), Buffer.from(content))).toBe(0);
+    await uploads().drop(id);
+    await uploads().drop(id);
+    expect(await uploads().read(id)).toBeNull();
+  });
+
+  test("nothing else of the bucket is named by an id", async () => {
+    const info = await files.add({ name: "other.bin", mediaType: "text/plain", content });
+    for (const id of [`../files/${info.id}`, info.id, ""]) expect(await uploads().read(id)).toBeNull();
+    await uploads().drop(`../files/${info.id}`);
+    expect((await files.content(info.id))?.byteLength).toBe(content.byteLength);
+  });
+});
 
 describe("a file above 4 MiB", () => {
   const content = Uint8Array.from({ length: FILE_IN_ROW_BYTES + 1 }, (_, n) => (n * 31) % 251);

@@ -1,12 +1,16 @@
 // What stands behind the API Gateway: the console, and the function that streams a run's log, in AWS' own runtime client. The emulator's gateway streams nothing,
 // so that function is invoked as the gateway does.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { createClient } from "../../../shared/client/index.ts";
 import { EVENTS_LAST_MS } from "../../../shared/core/limits.ts";
 import type { PageEvent } from "../../../shared/http/events-page.ts";
 import type { ExecutionEnvironment, Streamed } from "../support/environment.ts";
 import { environmentBeside } from "../support/environments.ts";
 import { DEPLOY_MS, type Installation, openInstallation } from "../support/installation.ts";
 import { proxyEvent } from "../support/proxy-event.ts";
+
+/** What Lambda takes of a request, with its body in base64. */
+const LAMBDA_PAYLOAD_BYTES = 6 * 1024 * 1024;
 
 let at: Installation;
 let events: ExecutionEnvironment;
@@ -44,6 +48,21 @@ describe("the console, under the stage", () => {
     expect([answer.status, answer.headers.get("content-type")]).toEqual([404, "application/problem+json"]);
   });
 });
+
+test("a file that no request could carry goes to S3 by an address of its own, and is a file like any other", async () => {
+  const client = createClient({ url: at.deployed.apiUrl, key: at.key });
+  const text = "A line of a long book.\n".repeat(330_000);
+  const content = new TextEncoder().encode(text);
+  expect(content.byteLength).toBeGreaterThan(LAMBDA_PAYLOAD_BYTES);
+  const info = await client.addFile("book.txt", "text/plain", content);
+  expect(info).toMatchObject({ name: "book.txt", mediaType: "text/plain", bytes: content.byteLength });
+  const [row] = await at.sql<{ object_key: string | null }>(
+    "SELECT object_key FROM toren_control.files WHERE id = $1",
+    [info.id],
+  );
+  expect(row?.object_key).toBe(`files/${info.id}`);
+  await client.removeFile(info.id);
+}, 90_000);
 
 test("metrics have the queues' depths by SQS, and no appends of a function that appends nothing", async () => {
   const answer = await at.request("GET", "metrics", undefined, { "accept-encoding": "identity" });

@@ -88,6 +88,15 @@ describe("another database is migrated too, with the code that was there before"
   });
 });
 
+test("what was put into the bucket and never added is forgotten after a day; files never are", () => {
+  const { LifecycleConfiguration } = only(installation("as it comes"), "AWS::S3::Bucket").Properties as {
+    LifecycleConfiguration: { Rules: { Prefix?: string; ExpirationInDays?: number }[] };
+  };
+  expect(LifecycleConfiguration.Rules.filter(({ ExpirationInDays }) => ExpirationInDays !== undefined)).toEqual([
+    { Prefix: "uploads/", ExpirationInDays: 1, Status: "Enabled" },
+  ]);
+});
+
 test("what holds data is kept when the stack goes: files, and a snapshot of the database", () => {
   const template = installation("as it comes");
   expect(only(template, "AWS::S3::Bucket")).toMatchObject({ DeletionPolicy: "Retain", UpdateReplacePolicy: "Retain" });
