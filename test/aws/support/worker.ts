@@ -30,7 +30,7 @@ export const workerAskedFor = (at: Pick<Installation, "calls">, from: number) =>
         .calls()
         .slice(from)
         .find(({ operation }) => operation === "RunTask" || operation === "DescribeTasks") ?? null,
-    120_000,
+    180_000,
   );
 
 export function workerOf(deployed: Deployed): WorkerDefinition {
