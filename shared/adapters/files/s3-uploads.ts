@@ -1,6 +1,7 @@
 // Where a client puts a file that is too large for a request: the API's gateway takes 10 MB, and what it hands to a function 6 MB with the body in base64.
 // Each upload has an object of its own under `uploads/`, which the bucket forgets after a day; what is added from it lies under `files/`.
 import { randomUUID } from "node:crypto";
+import type * as sdkTypes from "@aws-sdk/client-s3";
 import type { S3Client } from "@aws-sdk/client-s3";
 import { TorenError } from "../../core/errors.ts";
 import { FILE_LINK_MS, FILE_MAX_BYTES } from "../../core/limits.ts";
@@ -9,7 +10,7 @@ import type { Uploads } from "../../ports/files.ts";
 export interface UploadBucket {
   readonly bucket: string;
   /** The SDK and its client, loaded when first used. */
-  s3(): Promise<{ readonly sdk: typeof import("@aws-sdk/client-s3"); readonly client: S3Client }>;
+  s3(): Promise<{ readonly sdk: typeof sdkTypes; readonly client: S3Client }>;
   /** What a call threw, as the port says it. */
   away(thrown: unknown): TorenError;
 }
