@@ -77,7 +77,11 @@ test("one that is to stay doesn't end for want of work", async () => {
 test("asked to end (SIGTERM), it has the engine let go at the next step boundary, takes nothing new, and doesn't wait for ever", async () => {
   await send(2);
   let begun = 0;
-  const { ended, asked } = worker(async (_, { stop }) => {
+  const {
+    ended,
+    asked,
+    stop: letGo,
+  } = worker(async (_, { stop }) => {
     begun++;
     if (begun === 2) return await never; // a step that heeds nothing: left to others, after DRAIN_MS
     await new Promise((resolve) => stop.addEventListener("abort", resolve));
@@ -85,6 +89,7 @@ test("asked to end (SIGTERM), it has the engine let go at the next step boundary
   });
   while (begun < 2) await delay(10);
   asked.abort();
+  while (!letGo.signal.aborted) await delay(5); // what it was just taking it may still have
   await send(1);
   expect(await ended).toBe("asked");
   expect([begun, await left()]).toEqual([2, 2]);
