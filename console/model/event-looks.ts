@@ -70,6 +70,7 @@ const LOOKS: Readonly<Record<string, Look>> = {
   TaskCancelled: failed("ban", "none", "cancelled"),
   RunCancelled: failed("ban", "none", "run cancelled"),
   RunCompleted: plain("check", "done", "run completed"),
+  RunContinued: (p) => ({ icon: "replay", tone: "done", name: `went on anew, part ${p.part}`, more: words(p.said) }),
   FactIgnored: (p) => ({ icon: "dot", tone: "none", name: "ignored", more: words(p.reason) }),
   TimerSet: plain("clock", "none", "timer"),
   StepStarted: (p) => ({ icon: "tool", tone: "done", name: `step ${words(p.name)}` }),

@@ -32,6 +32,8 @@ function detailOf(type: string, p: JsonObject): string {
   switch (type) {
     case "RunCreated":
       return `${text(p.process)} ${quoted(p.input)}`;
+    case "RunContinued":
+      return `part ${text(p.part)} ${quoted(p.input)}`;
     case "WavePlanned":
       return `${text(p.name)}: ${(p.tasks as readonly Json[] | undefined)?.map(text).join(" ") ?? "many tasks"}`;
     case "TaskStarted":

@@ -42,6 +42,8 @@ export const ERRORS = {
   "workflow.bad_input": entry("run"),
   "workflow.bad_argument": entry("run"),
   "workflow.too_many_operations": entry("run"),
+  "workflow.ended_twice": entry("run"),
+  "workflow.runs_idle": entry("run"),
   "wave.failed": entry("run"),
   "wave.too_large": entry("run"),
   "step.failed": entry("run"),

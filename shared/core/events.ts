@@ -262,6 +262,23 @@ export const runEvent = z.discriminatedUnion("type", [
    */
   z.strictObject({ type: z.literal("TasksGivenUp"), tasks: z.array(z.string()).min(1), generation: z.int() }),
   z.strictObject({ type: z.literal("RandomRead"), ...operation, value: z.number() }),
+  /**
+   * The workflow asked to go on anew (ctx.continueAsNew): what stands before is sealed, nobody executes it again, and whoever wants to know the run's state
+   * reads from here. `part` counts them, from 1. `process` and `parent` as RunCreated has them. `nextWave`: exceeds every wave before. `absorbed`: facts that
+   * were absorbed before. `signals`: those that had come and that nobody had received, in the order in which they came. `idle`: how many in a row, this one
+   * included, waited for nothing.
+   */
+  z.strictObject({
+    type: z.literal("RunContinued"),
+    process: z.string(),
+    input: json,
+    parent: z.strictObject({ run: z.string(), depth: z.int().positive() }).optional(),
+    part: z.int().positive(),
+    nextWave: z.int().nonnegative(),
+    absorbed: z.int().nonnegative(),
+    signals: z.array(z.strictObject({ signal: z.string(), value: json, inboxSeq: seq })),
+    idle: z.int().nonnegative(),
+  }),
   z.strictObject({ type: z.literal("RunCompleted"), output: json }),
   z.strictObject({ type: z.literal("RunFailed"), error }),
   z.strictObject({ type: z.literal("RunCancelled"), inboxSeq: seq, error }),
@@ -326,9 +343,12 @@ export const TERMINAL: ReadonlySet<string> = new Set([
   "RunCancelled",
 ]);
 
-/** Facts absorbed so far: the maximum over the raw log, cut events included (I3). */
+/** Facts absorbed so far: the maximum over the raw log, cut events included (I3). It may begin with the event that a part of a run begins with. */
 export const inboxCursor = (log: readonly RawEvent[]): number =>
-  log.reduce((cursor, e) => Math.max(cursor, typeof e.payload.inboxSeq === "number" ? e.payload.inboxSeq : 0), 0);
+  log.reduce((cursor, e) => {
+    const reached = e.type === "RunContinued" ? e.payload.absorbed : e.payload.inboxSeq;
+    return Math.max(cursor, typeof reached === "number" ? reached : 0);
+  }, 0);
 
 type Parsed<E> =
   | { readonly ok: true; readonly events: Recorded<E>[] }

@@ -65,11 +65,16 @@ export const SETTLE_CHUNK_BYTES = COMMIT_BATCH_BYTES;
 export const WAVE_TASKS_MAX = 1_000;
 /** A workflow is run again from its start at every tick: past this many operations each tick takes a noticeable part of a second. */
 export const OPERATIONS_MAX = 10_000;
+/** Parts of a run in a row that wait for nothing (ctx.continueAsNew): more is a loop that only costs. Turning an old form of an input into today's takes a few. */
+export const CONTINUATIONS_IDLE_MAX = 20;
 /** Runs above a run. A process that starts itself without an end would otherwise only be stopped by its budget; a tree is rarely five deep. */
 export const CHILD_DEPTH_MAX = 10;
 /** Children that a run is shown with. More of them are found in lists. */
 export const CHILDREN_SHOWN_MAX = 200;
-/** Facts that a run's own stream was told, from which on it takes no more signals: twice as many as a workflow's operations. Each is read again at every tick. */
+/**
+ * Facts that a run's own stream was told since it began, or went on anew, from which on it takes no more signals: twice as many as a workflow's operations. Each
+ * is read again at every tick.
+ */
 export const INBOX_FACTS_MAX = 2 * OPERATIONS_MAX;
 /** The last time that a JavaScript Date can hold (year 275760); Postgres' timestamptz goes further. */
 export const TIME_MAX_MS = 8_640_000_000_000_000;

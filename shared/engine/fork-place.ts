@@ -50,6 +50,7 @@ export function findPlace(history: RunHistory, from: string): Place {
     there.length === 0 ? "It has none on record." : `It has ${[...new Set(there)].slice(0, SHOWN).join(", ")}.`;
   const forms =
     "a wave (w1), a task (w1t0), a step of a task (w1t0/s2), a step of the workflow (step:NAME), or a child run (run:PROCESS)";
-  return { type: "unknown", message: `The run has no "${from}" to fork from. Name ${forms}. ${known}` };
+  const left = history.begun.type === "RunCreated" ? "" : " What stands before it went on anew is sealed.";
+  return { type: "unknown", message: `The run has no "${from}" to fork from. Name ${forms}. ${known}${left}` };
 }
 const SHOWN = 20;

@@ -70,6 +70,7 @@ export async function forkRun(deps: ForkDeps, request: ForkRequest): Promise<For
     idempotencyKey,
     request: { fork: source, from: from ?? null },
     streams: [{ streamId: "run", head: before.head, wave: null, outcome: null }, ...streams],
+    sealedSeq: before.begun.seq - 1,
     events: events.map(
       ({ type, seq: _, recordedAt: _at, ...payload }): NewEvent => ({ type, payload: payload as NewEvent["payload"] }),
     ),

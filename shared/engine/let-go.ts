@@ -1,5 +1,6 @@
 // How a tick lets go of its run: parked until a fact or a time, handed on, or ended.
 import type { RunEvent } from "../core/events.ts";
+import { isBeginning, type RunHistory } from "../core/workflow/fold.ts";
 import type { Outcome as Advanced } from "../core/workflow/schedule.ts";
 import type { Outcome, Wait } from "../ports/store.ts";
 import type { Worked } from "./deps.ts";
@@ -65,13 +66,46 @@ export async function endRun(
   return "ended";
 }
 
+/** What has begun and isn't over, as far as the log tells: some of it may have ended since. */
+export interface Unsettled {
+  readonly tasks: readonly string[];
+  readonly children: readonly string[];
+}
+
+export function unsettledOf({ log, plans, over, taken, cutPlans, children, cutChildren }: RunHistory): Unsettled {
+  const settled = new Set(log.flatMap((e) => (e.type === "TaskSettled" ? [`${e.op} ${e.task}`] : [])));
+  const open = [...plans.values()]
+    .filter((plan) => !over.has(plan.seq))
+    .flatMap((plan) => plan.tasks.filter((_, place) => !settled.has(`${plan.seq} ${place}`)));
+  const dropped = cutPlans.flatMap((plan) => plan.tasks.filter((id) => !taken.has(id)));
+  const running = [...children.values()].filter(({ seq }) => !over.has(seq)).map(({ run }) => run);
+  const left = cutChildren.map(({ run }) => run).filter((run) => !children.has(run));
+  return { tasks: [...new Set([...open, ...dropped])], children: [...new Set([...running, ...left])] };
+}
+
+/**
+ * The event that begins the next part is recorded already. Its tick is another one's: it reads what counts now and no more, by the newest code, and steps that run
+ * here are given up with this writer.
+ */
+export async function goOnAnew(work: TickWork, unsettled: Unsettled): Promise<Worked> {
+  const { deps, hint, at, writer } = work;
+  const { absorbed } = work.history();
+  await writer.flush({ type: "continue", absorbed, ...unsettled });
+  const { agent, runId } = hint;
+  await nudge(deps, [
+    ...unsettled.tasks.map((taskId) => ({ agent, runId, taskId })),
+    ...unsettled.children.map((child) => ({ agent, runId: child, taskId: null })),
+  ]);
+  await nudge(deps, [hint], { lane: at.solo ? "solo" : undefined });
+  return "handedOver";
+}
+
 /** The statement that ends a run has told its parent, and its open tasks and children to stop; this only makes them hear it sooner. */
 async function wakeOthers(work: TickWork): Promise<void> {
   const { agent, runId } = work.hint;
   const { tasks, children } = work.deps.store;
   const [open, below] = await Promise.all([tasks.open(agent, runId), children.open(agent, runId)]);
-  const [created] = work.log;
-  const parent = created?.type === "RunCreated" ? created.parent?.run : undefined;
+  const parent = work.log.findLast(isBeginning)?.parent?.run; // a run that is ended unread has none in sight
   await nudge(work.deps, [
     ...open.map(({ taskId }) => ({ agent, runId, taskId })),
     ...[...below, ...(parent === undefined ? [] : [parent])].map((other) => ({ agent, runId: other, taskId: null })),

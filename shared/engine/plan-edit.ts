@@ -7,7 +7,7 @@ import type { Json } from "../core/json.ts";
 import { CUTS_IN_ONE_ADVANCE_MAX, OPERATIONS_MAX } from "../core/limits.ts";
 import { headerOf } from "../core/task/header.ts";
 import { effectiveTask, replay } from "../core/task/replay.ts";
-import { foldRun } from "../core/workflow/fold.ts";
+import { beginningOf, foldRun } from "../core/workflow/fold.ts";
 import { planTick, type TickPlan } from "../core/workflow/plan.ts";
 import { type Dropped, dropped, newWork } from "../core/workflow/repeat.ts";
 import { type Advance, advance } from "../core/workflow/schedule.ts";
@@ -124,8 +124,7 @@ function taskCut(agent: AgentDefinition, taskId: string, { tasks, log: run }: Ru
   const nothing = { modelCalls: 0, usd: 0, simulated: false };
   if (role === undefined)
     return [{ stream: taskId, reason: `there is no role "${task.role}": the task fails`, calls: [], price: nothing }];
-  const created = run[0];
-  const process = created?.type === "RunCreated" ? agent.processes.get(created.process) : undefined;
+  const process = agent.processes.get(beginningOf(run).process);
   const session = process?.kind === "session" && taskId === "w0t0";
   const replayed = replay(headerOf(role, session), checkOf(role), task.input, task.log, session);
   if (replayed.type === "ok") return [];

@@ -70,18 +70,19 @@ export async function readRun(
   if (run === null) return null;
   const last = { before: null, limit: TURNS_PAGE };
   const streams = await deps.store.runs.streams(agent, runId);
+  const own = streams.find((s) => s.streamId === "run");
   const [calls, approvals, said, signals, family, below] = await Promise.all([
     deps.store.runs.callEvents(agent, runId),
     deps.store.tasks.approvals(agent, runId),
     run.mode === "session" ? turnsOf(deps, run, last) : null,
-    run.status === "waitingSignal" ? signalsOf(deps, { agent, runId }) : [],
+    run.status === "waitingSignal" ? signalsOf(deps, { agent, runId }, own?.sealedSeq ?? 0) : [],
     deps.store.children.list(agent, runId, CHILDREN_SHOWN_MAX),
     deps.store.children.below(agent, runId),
   ]);
   const events = Map.groupBy(calls, (c) => c.streamId);
   const view = (s: StreamRow): TaskView => {
-    const own: RawEvent[] = (events.get(s.streamId) ?? []).map((c) => c.event);
-    const accounts = accountsOf(own, s.copiedSeq);
+    const log: RawEvent[] = (events.get(s.streamId) ?? []).map((c) => c.event);
+    const accounts = accountsOf(log, s.copiedSeq);
     return {
       ...accounts,
       taskId: taskIdOf(s.streamId) ?? s.streamId,
@@ -91,15 +92,14 @@ export async function readRun(
       wait: s.wait,
       wakeAt: s.wakeAt,
       problem: s.problem,
-      startedAt: own.find((e) => e.type === "TaskStarted")?.recordedAt ?? null,
-      endedAt: own.findLast((e) => TERMINAL.has(e.type))?.recordedAt ?? null,
+      startedAt: log.find((e) => e.type === "TaskStarted")?.recordedAt ?? null,
+      endedAt: log.findLast((e) => TERMINAL.has(e.type))?.recordedAt ?? null,
     };
   };
   const tasks = streams.filter((s) => s.streamId !== "run");
   const waves = [...Map.groupBy(tasks, (s) => s.wave ?? -1)]
     .sort(([a], [b]) => a - b)
     .map(([wave, members]): WaveView => ({ wave, tasks: members.map(view).sort((a, b) => place(a) - place(b)) }));
-  const own = streams.find((s) => s.streamId === "run");
   const cuts = waitingCuts(streams, events);
   const total = totalAccounts(waves.flatMap((w) => w.tasks));
   return {
@@ -119,8 +119,12 @@ export async function readRun(
   };
 }
 
-async function signalsOf({ store }: ReadDeps, run: { agent: string; runId: string }): Promise<AwaitedSignal[]> {
-  const parsed = parseRunEvents(await store.streams.read({ ...run, streamId: "run" }, 0));
+async function signalsOf(
+  { store }: ReadDeps,
+  run: { agent: string; runId: string },
+  sealedSeq: number,
+): Promise<AwaitedSignal[]> {
+  const parsed = parseRunEvents(await store.streams.read({ ...run, streamId: "run" }, sealedSeq));
   if (!parsed.ok) return []; // of a newer version: its own worker knows
   return awaitedSignals(effective(parsed.events)).map(({ signal, recordedAt: since, dueAt = null }) => ({
     signal,

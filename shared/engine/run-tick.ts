@@ -13,7 +13,7 @@ import { type CutRun, cutRun } from "./cut-run.ts";
 import type { Circumstances, EngineDeps, Worked } from "./deps.ts";
 import { handOver, mustHandOver } from "./hand-over.ts";
 import { laneOf, nudge, streamOf } from "./hints.ts";
-import { dueTimes, endRun, finish, park } from "./let-go.ts";
+import { dueTimes, endRun, finish, goOnAnew, park, unsettledOf } from "./let-go.ts";
 import { linkedTo } from "./linked-signal.ts";
 import { planRound, type Round, waitForDecision } from "./plan-round.ts";
 import { reopenOperation, reopenPending, toReopen } from "./reopen.ts";
@@ -28,7 +28,7 @@ export async function runTick(deps: EngineDeps, hint: Hint, at: Circumstances): 
   if (taken.type === "not") return taken.worked;
   const { lease, deployed } = taken;
   if (taken.crashLoop !== null) return await endUnread(deps, hint, at, taken, taken.crashLoop);
-  const raw = await readOrGiveBack(deps, lease, () => deps.store.streams.read(streamOf(hint), 0));
+  const raw = await readOrGiveBack(deps, lease, () => deps.store.streams.read(streamOf(hint), lease.sealedSeq));
   const parsed = parseRunEvents(raw);
   if (!parsed.ok) return await leaveToNewer(deps, hint, lease, parsed);
   const writer = createStreamWriter(deps, lease, lease.head, inboxCursor(raw));
@@ -101,7 +101,9 @@ async function rounds(work: TickWork, execution: Execution<Json>, clock: { now: 
       continue;
     }
     for (const event of cuts) writer.buffer(event); // they stand in the log already
+    const unsettled = unsettledOf(work.history());
     for (const event of round.events) work.record(event);
+    if (outcome.type === "continued") return await goOnAnew(work, unsettled);
     if (outcome.type === "completed" || outcome.type === "failed") return await finish(work, outcome);
     if (outcome.type === "cut") throw new Error("a cut is never the last word of an advance");
     const gaveUp = giveUpWaits(work, outcome.pending);

@@ -190,10 +190,10 @@ export async function sendSignal(deps: SpeakDeps, sent: SignalToRun): Promise<Sp
   if (bytes > PAYLOAD_MAX_BYTES)
     return refused("payload.too_large", `The signal's value of ${bytes} bytes is over ${PAYLOAD_MAX_BYTES} bytes.`);
   const own = { agent, runId, streamId: "run" };
-  if ((await deps.store.streams.readInbox(own, INBOX_FACTS_MAX - 1)).length > 0)
+  if (row.facts >= INBOX_FACTS_MAX)
     return refused(
       "signal.too_many",
-      `Run ${runId} was told ${INBOX_FACTS_MAX} things already, and takes no more signals; one that was sent before is there. Start another run for what follows.`,
+      `Run ${runId} was told ${INBOX_FACTS_MAX} things already, and takes no more signals; one that was sent before is there. Start another run for what follows, or have its workflow go on anew (ctx.continueAsNew).`,
     );
   return await tellOnce(deps, own, { kind: "signal", signal, value }, idempotencyKey);
 }

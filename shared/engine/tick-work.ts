@@ -4,7 +4,7 @@ import type { Fact, Recorded, RunEvent } from "../core/events.ts";
 import type { Json } from "../core/json.ts";
 import { streamIdOf } from "../core/stream-id.ts";
 import { depthOf } from "../core/workflow/child.ts";
-import { foldRun, type RunHistory } from "../core/workflow/fold.ts";
+import { beginningOf, foldRun, type RunHistory, type RunLog } from "../core/workflow/fold.ts";
 import type { Execution } from "../core/workflow/schedule.ts";
 import type { AgentDefinition, Deployed, ProcessDefinition } from "../ports/agents.ts";
 import type { Hint } from "../ports/queue.ts";
@@ -18,7 +18,7 @@ export interface TickWork {
   readonly at: Circumstances;
   readonly deployed: Deployed;
   readonly writer: StreamWriter;
-  /** The whole raw log, with what is buffered. */
+  /** The raw log since the run began, or went on anew, with what is buffered. */
   readonly log: Recorded<RunEvent>[];
   history(): RunHistory;
   /** The database's time, as of this round. */
@@ -74,37 +74,32 @@ type Prepared =
 /** The code of the run's process, as this worker has it, with the run's input. */
 export const prepare = ({ deployed, log, hint }: TickWork): Prepared => executionOf(deployed.agent, log, hint.runId);
 
-export function executionOf(agent: AgentDefinition, log: readonly RunEvent[], runId: string): Prepared {
-  const created = log[0];
-  if (created?.type !== "RunCreated") throw new Error("a run's log begins with RunCreated");
-  const process: ProcessDefinition | undefined = agent.processes.get(created.process);
+/** `log`: from the beginning of the run, or of one of its parts. */
+export function executionOf(agent: AgentDefinition, log: RunLog, runId: string): Prepared {
+  const begun = beginningOf(log);
+  const process: ProcessDefinition | undefined = agent.processes.get(begun.process);
   if (process === undefined) {
     const known = [...agent.processes.keys()].join(", ");
     return {
       ok: false,
       error: {
         code: "process.unknown",
-        message: `The agent has no process "${created.process}" any more; it has: ${known}.`,
+        message: `The agent has no process "${begun.process}" any more; it has: ${known}.`,
       },
     };
   }
   const depth = depthOf(log);
+  const { input } = begun;
   if (process.kind !== "workflow") {
     const { role } = process;
-    return {
-      ok: true,
-      execution: {
-        runId,
-        depth,
-        input: created.input,
-        workflow: async (ctx) => await ctx.ask<Json>(role, created.input),
-      },
-    };
+    return { ok: true, execution: { runId, depth, input, workflow: async (ctx) => await ctx.ask<Json>(role, input) } };
   }
-  const parsed = process.parseInput(created.input);
+  const parsed = process.parseInput(input);
   if (!parsed.ok) return { ok: false, error: { code: "workflow.bad_input", message: parsed.message } };
-  return {
-    ok: true,
-    execution: { runId, depth, input: parsed.input, workflow: process.run as Execution<Json>["workflow"] },
+  const refuses = (next: Json): string | null => {
+    const checked = process.parseInput(next);
+    return checked.ok ? null : checked.message;
   };
+  const workflow = process.run as Execution<Json>["workflow"];
+  return { ok: true, execution: { runId, depth, input: parsed.input, workflow, refuses } };
 }

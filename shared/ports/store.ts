@@ -25,6 +25,8 @@ export interface Lease {
   readonly owner: string;
   readonly epoch: number;
   readonly head: number;
+  /** Events up to here are history: the stream's state is read from what follows. 0: from all of it. */
+  readonly sealedSeq: number;
   readonly inboxSeq: number;
   /** Acquisitions without progress, this one included; `soloAttempts` counts those alone in a worker. */
   readonly attempts: number;
@@ -60,6 +62,16 @@ export type Next =
   | { readonly type: "park"; readonly absorbed: number; readonly wait: Wait; readonly wakeAt: number | null }
   /** Ready for another worker, `afterMs` from now at the earliest for the guardian. Keeps `attempts` if asked to: handing on a crashing stream is no progress. */
   | { readonly type: "release"; readonly afterMs: number; readonly keepAttempts?: boolean }
+  /**
+   * The last event begins the run anew: what stands before it is sealed. `absorbed`: facts that belong to what is sealed. The stream is ready for another worker;
+   * of these tasks and children of the run those that haven't ended are told to stop.
+   */
+  | {
+      readonly type: "continue";
+      readonly absorbed: number;
+      readonly tasks: readonly string[];
+      readonly children: readonly string[];
+    }
   /** `absorbed`: only if every fact up to there was seen, else nothing is written and the answer is `heard`. Left out: it ends whatever waits. */
   | { readonly type: "end"; readonly outcome: Outcome; readonly absorbed?: number };
 
@@ -320,6 +332,8 @@ export interface RunRow {
   readonly forkedFrom: string | null;
   /** The run whose workflow started this one; null: it is nobody's child. */
   readonly parent: string | null;
+  /** What its own stream was told since it began, or went on anew. */
+  readonly facts: number;
 }
 
 /** What a run and its children may use, have used, and have set aside for model calls under way: of a child that of the run at the top. */
@@ -341,7 +355,7 @@ export type RunStatus =
   | "cancelled";
 
 /** A run without what went in and came out, which may be large. */
-export type RunOutline = Omit<RunRow, "input" | "output" | "budget" | "retries" | "forkedFrom">;
+export type RunOutline = Omit<RunRow, "input" | "output" | "budget" | "retries" | "forkedFrom" | "facts">;
 
 /** What a run's model calls came to, cut ones included: each was paid. */
 export interface Spent {
@@ -367,6 +381,8 @@ export interface StreamRow {
   readonly role: string | null;
   readonly wave: number | null;
   readonly headSeq: number;
+  /** As of a lease. */
+  readonly sealedSeq: number;
   /** Of a forked run: events up to here are its source's, and were paid there. */
   readonly copiedSeq: number;
   /** Why its writer last stepped back without writing (cut storm, older code), if it did. */
@@ -501,6 +517,8 @@ export interface Fork {
     readonly wave: number | null;
     readonly outcome: Outcome["status"] | null;
   }[];
+  /** Of its own stream, as of a lease. */
+  readonly sealedSeq: number;
   /** What follows in the run's own stream. */
   readonly events: readonly NewEvent[];
   readonly waves: readonly {

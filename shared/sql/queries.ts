@@ -15,12 +15,12 @@ WITH held AS MATERIALIZED (
   FROM held
   WHERE s.run_id = $1::uuid AND s.stream_id = $2::text AND s.status <> 'ended' AND s.generation <= $5::int
     AND (s.lease_owner IS NULL OR s.lease_owner = $3::uuid OR s.lease_until < clock_timestamp())
-  RETURNING s.head_seq, s.inbox_seq, s.lease_epoch, s.attempts, s.solo_attempts, s.wait
+  RETURNING s.head_seq, s.sealed_seq, s.inbox_seq, s.lease_epoch, s.attempts, s.solo_attempts, s.wait
 ), begun AS (
   UPDATE :agent.runs r SET phase = 'running' FROM taken t
   WHERE $2::text = 'run' AND r.run_id = $1::uuid AND r.phase = 'created' AND t.lease_epoch = 1
 )
-SELECT h.status, h.generation, t.head_seq, t.inbox_seq, t.lease_epoch AS epoch, t.attempts, t.solo_attempts, t.wait,
+SELECT h.status, h.generation, t.head_seq, t.sealed_seq, t.inbox_seq, t.lease_epoch AS epoch, t.attempts, t.solo_attempts, t.wait,
        EXISTS (SELECT FROM toren_control.run_watchers o WHERE o.run_id = $1::uuid AND o.until > clock_timestamp()) AS watched,
        floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now
 FROM held h LEFT JOIN taken t ON true
@@ -41,8 +41,14 @@ WITH want AS MATERIALIZED (
               $25::bigint[], $26::bigint[], $27::bool[])
     AS w(ord, run_id, stream_id, head, epoch, n, next, progress, keep_attempts, absorbed, wait, wake_ms, after_ms, outcome, output, error, lease_ms, before,
          hold_tokens, hold_nano, spend_tokens, spend_nano, keep)
+), stops AS MATERIALIZED (
+  SELECT x.ord, x.run_id, x.stream_id COLLATE "C" AS stream_id
+  FROM unnest($30::int[], $31::uuid[], $32::text[]) AS x(ord, run_id, stream_id)
+  JOIN want w ON w.ord = x.ord LEFT JOIN :agent.runs c ON c.run_id = x.run_id
+  WHERE x.run_id = w.run_id OR c.parent = w.run_id
 ), target AS MATERIALIZED (
   SELECT w.run_id, w.stream_id FROM want w
+  UNION SELECT x.run_id, x.stream_id FROM stops x
   UNION SELECT w.run_id, 'run' COLLATE "C" FROM want w WHERE w.next = 'end'
   UNION SELECT s.run_id, s.stream_id FROM want w JOIN :agent.streams s ON s.run_id = w.run_id
         WHERE w.next = 'end' AND w.stream_id = 'run' AND s.status <> 'ended'
@@ -115,6 +121,10 @@ WITH want AS MATERIALIZED (
   SELECT l.run_id, l.stream_id, o.head, $29::jsonb FROM ok o JOIN :agent.runs c ON c.parent = o.run_id JOIN locked l ON l.run_id = c.run_id AND l.stream_id = 'run'
   WHERE o.stream_id = 'run' AND o.next = 'end' AND l.status <> 'ended'
     AND NOT EXISTS (SELECT 1 FROM ok e WHERE e.run_id = l.run_id AND e.stream_id = 'run' AND e.next = 'end')
+  UNION ALL
+  SELECT l.run_id, l.stream_id, o.head, CASE WHEN l.stream_id = 'run' THEN $34::jsonb ELSE $33::jsonb END
+  FROM stops x JOIN ok o ON o.ord = x.ord AND o.next = 'continue' JOIN locked l ON l.run_id = x.run_id AND l.stream_id = x.stream_id
+  WHERE l.status <> 'ended' AND NOT EXISTS (SELECT 1 FROM ok e WHERE e.run_id = l.run_id AND e.stream_id = l.stream_id AND e.next = 'end')
 ), change AS MATERIALIZED (
   SELECT t.run_id, t.stream_id, o.ord, o.n, o.next, o.progress, o.keep_attempts, o.absorbed, o.wait, o.old_wait, o.wake_ms, o.after_ms,
          o.outcome, o.output, o.error, o.lease_ms, o.before, o.new_tokens, o.new_nano, p.posts, coalesce(p.told, 0) AS told,
@@ -130,7 +140,7 @@ WITH want AS MATERIALIZED (
     head_seq  = s.head_seq + coalesce(k.n, 0),
     inbox_seq = s.inbox_seq + coalesce(k.posts, 0),
     status = CASE WHEN k.next = 'end' THEN 'ended'
-                  WHEN k.next = 'release' THEN 'ready'
+                  WHEN k.next IN ('release', 'continue') THEN 'ready'
                   WHEN k.parks THEN 'parked'
                   WHEN k.next IS NULL AND s.status = 'parked' THEN 'ready'
                   ELSE s.status END,
@@ -139,17 +149,19 @@ WITH want AS MATERIALIZED (
                 WHEN k.next IS NULL OR (k.next = 'release' AND k.n = 0) THEN s.wait
                 ELSE NULL END,
     absorbed = CASE WHEN k.parks THEN k.absorbed ELSE s.absorbed END,
-    lease_owner = CASE WHEN k.parks OR k.next IN ('end', 'release') THEN NULL ELSE s.lease_owner END,
-    lease_until = CASE WHEN k.parks OR k.next IN ('end', 'release') THEN NULL
+    sealed_seq = CASE WHEN k.next = 'continue' THEN s.head_seq + k.n - 1 ELSE s.sealed_seq END,
+    sealed_facts = CASE WHEN k.next = 'continue' THEN k.absorbed ELSE s.sealed_facts END,
+    lease_owner = CASE WHEN k.parks OR k.next IN ('end', 'release', 'continue') THEN NULL ELSE s.lease_owner END,
+    lease_until = CASE WHEN k.parks OR k.next IN ('end', 'release', 'continue') THEN NULL
                        WHEN k.next IS NOT NULL THEN clock_timestamp() + k.lease_ms * interval '1 ms'
                        ELSE s.lease_until END,
     wake_at = CASE WHEN k.next = 'end' THEN NULL
                    WHEN k.next = 'release' THEN clock_timestamp() + k.after_ms * interval '1 ms'
                    WHEN k.parks THEN to_timestamp(k.wake_ms / 1000)
-                   WHEN k.next IS NULL AND s.status = 'parked' THEN clock_timestamp() + $18::int * interval '1 ms'
+                   WHEN k.next = 'continue' OR (k.next IS NULL AND s.status = 'parked') THEN clock_timestamp() + $18::int * interval '1 ms'
                    ELSE s.wake_at END,
-    attempts = CASE WHEN k.progress OR k.parks OR k.next = 'end' OR (k.next = 'release' AND NOT k.keep_attempts) THEN 0 ELSE s.attempts END,
-    solo_attempts = CASE WHEN k.progress OR k.parks OR k.next = 'end' OR (k.next = 'release' AND NOT k.keep_attempts) THEN 0 ELSE s.solo_attempts END,
+    attempts = CASE WHEN k.progress OR k.parks OR k.next IN ('end', 'continue') OR (k.next = 'release' AND NOT k.keep_attempts) THEN 0 ELSE s.attempts END,
+    solo_attempts = CASE WHEN k.progress OR k.parks OR k.next IN ('end', 'continue') OR (k.next = 'release' AND NOT k.keep_attempts) THEN 0 ELSE s.solo_attempts END,
     hold_tokens = coalesce(k.new_tokens, s.hold_tokens),
     hold_nano = coalesce(k.new_nano, s.hold_nano),
     problem = CASE WHEN k.n > 0 OR k.parks THEN NULL ELSE s.problem END,
@@ -614,9 +626,11 @@ WITH source AS MATERIALIZED (
           WHERE e.run_id = $2::uuid AND e.stream_id = p.stream_id COLLATE "C" AND e.seq <= p.head AND e.payload ? 'inboxSeq') AS facts
   FROM source, unnest($9::text[], $10::bigint[], $11::int[], $12::text[], $13::text[]) AS p(stream_id, head, wave, status, outcome)
 ), streams AS (
-  INSERT INTO :agent.streams (run_id, stream_id, head_seq, inbox_seq, status, outcome, role, wave, generation, copied_seq, wake_at)
+  INSERT INTO :agent.streams (run_id, stream_id, head_seq, inbox_seq, status, outcome, role, wave, generation, copied_seq, wake_at, sealed_seq, sealed_facts)
   SELECT $1::uuid, p.stream_id, p.head + CASE WHEN p.stream_id = 'run' THEN cardinality($14::text[]) ELSE 0 END, p.facts, p.status, p.outcome,
-         s.role, p.wave, $4::int, p.head, CASE WHEN p.status = 'ready' THEN clock_timestamp() + $8::int * interval '1 ms' END
+         s.role, p.wave, $4::int, p.head, CASE WHEN p.status = 'ready' THEN clock_timestamp() + $8::int * interval '1 ms' END,
+         CASE WHEN p.stream_id = 'run' THEN $20::bigint ELSE 0 END,
+         CASE WHEN p.stream_id = 'run' THEN least(p.facts, s.sealed_facts) ELSE 0 END
   FROM part p JOIN :agent.streams s ON s.run_id = $2::uuid AND s.stream_id = p.stream_id
 ), copied AS (
   INSERT INTO :agent.events (run_id, stream_id, seq, type, payload, recorded_at)
@@ -823,7 +837,7 @@ WHERE $1::uuid IS NULL OR s.schedule_id = $1::uuid
 ORDER BY s.name, s.schedule_id
 `,
   "list-streams": `
-SELECT stream_id, status, outcome, wait, floor(extract(epoch FROM wake_at) * 1000)::float8 AS wake_at, attempts, role, wave, head_seq, copied_seq, problem
+SELECT stream_id, status, outcome, wait, floor(extract(epoch FROM wake_at) * 1000)::float8 AS wake_at, attempts, role, wave, head_seq, sealed_seq, copied_seq, problem
 FROM :agent.streams WHERE run_id = $1::uuid ORDER BY stream_id
 `,
   "list-stuck": `
@@ -1200,6 +1214,7 @@ SELECT seq, type, floor(extract(epoch FROM recorded_at) * 1000)::float8 AS recor
   WHEN 'UserMessage' THEN payload - 'text' || jsonb_build_object('said', left(payload ->> 'text', $5::int))
   WHEN 'ContextCompacted' THEN payload - 'summary' || jsonb_build_object('said', left(payload ->> 'summary', $5::int))
   WHEN 'ChildStarted' THEN payload - 'input' || jsonb_build_object('said', left(payload ->> 'input', $5::int))
+  WHEN 'RunContinued' THEN payload - ARRAY['input', 'signals'] || jsonb_build_object('said', left(payload ->> 'input', $5::int))
   WHEN 'ChildEnded' THEN payload - 'outcome' || jsonb_build_object('status', payload #> '{outcome,status}', 'error', payload #> '{outcome,error}')
   WHEN 'TaskSettled' THEN payload - 'outcome' || jsonb_build_object('status', payload #> '{outcome,status}', 'error', payload #> '{outcome,error}')
   ELSE CASE WHEN octet_length(payload::text) <= 4 * $5::int THEN payload ELSE (
@@ -1229,8 +1244,9 @@ FROM :agent.streams s WHERE s.run_id = $1::uuid AND s.stream_id = 'run'
   "read-run": `
 SELECT r.run_id, r.process, r.mode, r.status, r.input, r.output, r.error, r.generation, r.attributes, r.retries, r.forked_from, r.parent,
        floor(extract(epoch FROM r.created_at) * 1000)::float8 AS created_at, floor(extract(epoch FROM r.ended_at) * 1000)::float8 AS ended_at,
-       b.run_id IS NOT NULL AS capped, b.cap_tokens, b.cap_nano, b.reserved_tokens, b.reserved_nano, b.spent_tokens, b.spent_nano
-FROM :agent.runs r LEFT JOIN :agent.budgets b ON b.run_id = coalesce(r.root, r.run_id) WHERE r.run_id = $1::uuid
+       b.run_id IS NOT NULL AS capped, b.cap_tokens, b.cap_nano, b.reserved_tokens, b.reserved_nano, b.spent_tokens, b.spent_nano,
+       (s.inbox_seq - s.sealed_facts)::int AS facts
+FROM :agent.runs r JOIN :agent.streams s ON s.run_id = r.run_id AND s.stream_id = 'run' LEFT JOIN :agent.budgets b ON b.run_id = coalesce(r.root, r.run_id) WHERE r.run_id = $1::uuid
 `,
   "read-snapshot": `
 SELECT seq, absorbed, state FROM :agent.snapshots WHERE run_id = $1::uuid AND stream_id = $2::text AND version = $3::int
@@ -1904,6 +1920,11 @@ CREATE INDEX runs_root ON :agent.runs (root) WHERE root IS NOT NULL;
 ALTER TABLE :agent.streams
   DROP CONSTRAINT streams_wait_check,
   ADD CONSTRAINT streams_wait_check CHECK (wait IN ('wave', 'timer', 'retry', 'cut', 'claim', 'approval', 'input', 'signal', 'child'));
+`,
+    "0014_sealed": `
+ALTER TABLE :agent.streams
+  ADD COLUMN sealed_seq bigint NOT NULL DEFAULT 0,
+  ADD COLUMN sealed_facts bigint NOT NULL DEFAULT 0;
 `,
   },
 } as const;

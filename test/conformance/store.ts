@@ -5,6 +5,7 @@ import { appendSuite } from "./store/appends.ts";
 import { type Bench, createBench } from "./store/bench.ts";
 import { budgetSuite } from "./store/budgets.ts";
 import { childSuite } from "./store/children.ts";
+import { continueSuite } from "./store/continues.ts";
 import { factSuite } from "./store/facts.ts";
 import { leaseSuite } from "./store/leases.ts";
 import { parkSuite } from "./store/parks.ts";
@@ -46,6 +47,7 @@ export function storeConformance(what: string, open: () => Promise<StoreSubject>
     parkSuite(get);
     waveSuite(get);
     childSuite(get);
+    continueSuite(get);
     runSuite(get);
     peopleSuite(get);
     watchSuite(get);

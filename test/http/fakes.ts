@@ -76,6 +76,7 @@ export const streamRow = (streamId: string, headSeq: number, status: StreamRow["
   role: null,
   wave: null,
   headSeq,
+  sealedSeq: 0,
   copiedSeq: 0,
   problem: null,
 });

@@ -1,7 +1,8 @@
-// Edits, retries and runs with children, each killed after every write (rows.ts).
+// Edits, retries runs with children, and runs that go on anew, each killed after every write (rows.ts).
 import { CHILDREN } from "./children.ts";
 import { EDITS } from "./edits.ts";
+import { ENDLESS } from "./endless.ts";
 import { RETRIES } from "./retries.ts";
 import { killMatrix } from "./rows.ts";
 
-killMatrix([...EDITS, ...RETRIES, ...CHILDREN]);
+killMatrix([...EDITS, ...RETRIES, ...CHILDREN, ...ENDLESS]);

@@ -33,11 +33,205 @@ const CHILDREN = "test/engine/children.test.ts";
 const FAMILY_CHANGES = "test/engine/family-changes.test.ts";
 const FAMILY_COPIES = "test/engine/family-copies.test.ts";
 const FAMILY_FORKS = "test/engine/family-forks.test.ts";
+const CONTINUED = "test/core/workflow/continued.test.ts";
+const CONTINUE = "test/engine/continue.test.ts";
 const PROPERTIES = "test/core/workflow/properties.test.ts";
 // biome-ignore lint/suspicious/noTemplateCurlyInString: code to be found
 const PLACE = "const placeOf = (after: number, digest: string): string => `${after} ${digest}`;";
 
 export const BUGS: readonly Bug[] = [
+  {
+    name: "a step of a run that went on anew has the key of the one before",
+    edits: [
+      {
+        file: "shared/core/workflow/decide.ts",
+        find: "...(part === 0 ? [] : [part])",
+        replace: "...(part < 0 ? [part] : [])",
+      },
+    ],
+    killedBy: { file: CONTINUED, test: "P1 P2: begins as a run does" },
+  },
+  {
+    name: "a wave of a run that went on anew has the number of one before",
+    edits: [
+      {
+        file: "shared/core/workflow/continued.ts",
+        find: "nextWave: nextWave + waves",
+        replace: "nextWave: nextWave + 0 * waves",
+      },
+    ],
+    killedBy: { file: CONTINUED, test: "P1 P2: begins as a run does" },
+  },
+  {
+    name: "signals that nobody waited for are gone when a run goes on anew",
+    edits: [{ file: "shared/core/workflow/session.ts", find: "...[...this.#kept.values()].flat(), ", replace: "" }],
+    killedBy: { file: CONTINUED, test: "go with it in the order in which they came" },
+  },
+  {
+    name: "a signal that a wait would have had is gone when a run goes on anew",
+    edits: [
+      {
+        file: "shared/core/workflow/session.ts",
+        find: "return [...given, ...",
+        replace: "return [...given.slice(given.length), ...",
+      },
+    ],
+    killedBy: { file: CONTINUED, test: "and that a wait would have had" },
+  },
+  {
+    name: "whoever shows what a run waits for doesn't know of signals that came before its part",
+    edits: [
+      {
+        file: "shared/core/workflow/awaited.ts",
+        find: "keptSignals({ begun: beginningOf(log) })",
+        replace: "keptSignals({ begun: beginningOf(log) }).slice(0, 0)",
+      },
+    ],
+    killedBy: { file: CONTINUED, test: "go with it in the order in which they came" },
+  },
+  {
+    name: "what a workflow throws after ctx.continueAsNew is lost",
+    edits: [
+      {
+        file: "shared/core/workflow/ending.ts",
+        find: 'if (other.type === "RunFailed") return other;',
+        replace: 'if (other.type === "RunFailed") return before;',
+      },
+    ],
+    killedBy: { file: CONTINUED, test: "and throws" },
+  },
+  {
+    name: "a workflow that goes on anew and returns a value goes on",
+    edits: [
+      {
+        file: "shared/core/workflow/ending.ts",
+        find: 'if (other.type === "RunCompleted" && other.output === null)',
+        replace: 'if (other.type === "RunCompleted")',
+      },
+    ],
+    killedBy: { file: CONTINUED, test: "and returns a value" },
+  },
+  {
+    name: "parts that wait for nothing follow one another for ever",
+    edits: [
+      {
+        file: "shared/core/workflow/continued.ts",
+        find: "if (idle > CONTINUATIONS_IDLE_MAX)",
+        replace: "if (idle > CONTINUATIONS_IDLE_MAX * 1e3)",
+      },
+    ],
+    killedBy: { file: CONTINUED, test: "P5: parts that wait for nothing are few" },
+  },
+  {
+    name: "an input that its workflow refuses is gone on with",
+    edits: [
+      {
+        file: "shared/core/workflow/schedule.ts",
+        find: "if (why !== null) throw",
+        replace: 'if (why !== null && why === "") throw',
+      },
+    ],
+    killedBy: { file: CONTINUED, test: "a refused input is an error" },
+  },
+  {
+    name: "facts of a part before are absorbed again",
+    edits: [
+      {
+        file: "shared/core/events.ts",
+        find: 'e.type === "RunContinued" ? e.payload.absorbed : e.payload.inboxSeq',
+        replace: "e.payload.inboxSeq",
+      },
+    ],
+    killedBy: { file: CONTINUE, test: "signals that nobody has received stay there" },
+  },
+  {
+    name: "a tick reads all of a run that went on anew",
+    edits: [
+      {
+        file: "shared/engine/run-tick.ts",
+        find: "deps.store.streams.read(streamOf(hint), lease.sealedSeq)",
+        replace: "deps.store.streams.read(streamOf(hint), lease.sealedSeq * 0)",
+      },
+    ],
+    killedBy: { file: CONTINUE, test: "50 times: each question is asked once" },
+  },
+  {
+    name: "a run that goes on anew leaves its child be",
+    edits: [
+      {
+        file: "shared/engine/let-go.ts",
+        find: "children: [...new Set([...running, ...left])]",
+        replace: "children: [...new Set([...left])]",
+      },
+    ],
+    killedBy: { file: CONTINUE, test: "is stopped in the append that goes on" },
+  },
+  {
+    name: "a run that goes on anew leaves be what an edit has dropped",
+    edits: [
+      {
+        file: "shared/engine/let-go.ts",
+        find: "tasks: [...new Set([...open, ...dropped])]",
+        replace: "tasks: [...new Set([...open, ...dropped.slice(dropped.length)])]",
+      },
+    ],
+    killedBy: { file: SIMULATION, test: "edits of a run that goes on anew" },
+  },
+  {
+    name: "a fork of a run that went on anew reads all of it",
+    edits: [
+      {
+        file: "shared/engine/fork-run.ts",
+        find: "sealedSeq: before.begun.seq - 1,",
+        replace: "sealedSeq: Math.min(0, before.begun.seq),",
+      },
+    ],
+    killedBy: { file: CONTINUE, test: "a fork begins with the part that its source is in" },
+  },
+  {
+    name: "what begins a part is sealed with the part before",
+    edits: [
+      {
+        file: `${QUERIES}/append-full.sql`,
+        find: "s.head_seq + k.n - 1 ELSE s.sealed_seq",
+        replace: "s.head_seq + k.n ELSE s.sealed_seq",
+      },
+    ],
+    killedBy: { file: STORE, test: "leaves the stream ready, its count of deaths at nought" },
+  },
+  {
+    name: "a run that goes on anew tells nobody",
+    edits: [
+      {
+        file: `${QUERIES}/append-full.sql`,
+        find: "o.next = 'continue' JOIN locked l",
+        replace: "o.next = 'nothing' JOIN locked l",
+      },
+    ],
+    killedBy: { file: STORE, test: "stops the tasks that it names" },
+  },
+  {
+    name: "a run that goes on anew stops what isn't its own",
+    edits: [
+      {
+        file: `${QUERIES}/append-full.sql`,
+        find: "WHERE x.run_id = w.run_id OR c.parent = w.run_id",
+        replace: "WHERE x.run_id = w.run_id OR c.run_id IS NOT NULL",
+      },
+    ],
+    killedBy: { file: STORE, test: "stops the children that it names" },
+  },
+  {
+    name: "a run that goes on for ever takes no more signals at last",
+    edits: [
+      {
+        file: `${QUERIES}/read-run.sql`,
+        find: "(s.inbox_seq - s.sealed_facts)::int",
+        replace: "(s.inbox_seq - 0 * s.sealed_facts)::int",
+      },
+    ],
+    killedBy: { file: STORE, test: "what a run was told is counted from there on" },
+  },
   {
     name: "totals lose what a stream counts after it was added the first time",
     edits: [
@@ -206,8 +400,8 @@ export const BUGS: readonly Bug[] = [
     edits: [
       {
         file: "shared/core/workflow/child.ts",
-        find: "(created.parent?.depth ?? 0)",
-        replace: "(created.parent === undefined ? 0 : 1)",
+        find: "beginningOf(log).parent?.depth ?? 0",
+        replace: "beginningOf(log).parent === undefined ? 0 : 1",
       },
     ],
     killedBy: { file: CHILDREN, test: "may run itself, down to the depth" },

@@ -1,4 +1,4 @@
-// The append statement as its query file describes it, in the store's twin for the simulation: up to a whole batch of streams at once.
+// Over 300 lines: one statement. The append statement as its query file describes it, in the store's twin for the simulation: up to a whole batch of streams at once.
 
 import { TorenError } from "../../shared/core/errors.ts";
 import { type Json, type JsonObject, jsonBytes } from "../../shared/core/json.ts";
@@ -70,10 +70,10 @@ export async function appendStatement(
     ...(await settleWaves(tx, ok, stale)),
     ...ok.filter(endsRun).flatMap((f) => childBell(tx, f, rowOf)),
   ].filter((b) => !closing.has(b.runId));
-  /** The end of the run that a row is told to stop by: its own task's, or its own child's. */
+  /** The end of the run, or of its part, that a row is told to stop by: its own task's, or its own child's. */
   const enderOf = (r: Stream): Fresh | undefined => {
     const above = r.streamId === "run" ? tx.db.run(r.runId)?.record.parent : r.runId;
-    return ok.find((f) => f.row.runId === above && endsRun(f));
+    return ok.find((f) => f.row.runId === above && (endsRun(f) || stopsOf(tx, f.append).some((s) => isRow(s, r))));
   };
   const told = rows.filter((r) => {
     const endsItself = ok.some((f) => f.row === r && f.append.next.type === "end");
@@ -98,9 +98,10 @@ export async function appendStatement(
   postBells(tx, bells, rowOf);
   for (const row of told) {
     const own = row.streamId === "run";
+    const has = enderOf(row)?.append.next.type === "continue" ? "has gone on anew" : "has ended";
     const fact = own
-      ? { kind: "cancel", code: "run.cancelled", reason: "the run that started this one has ended" }
-      : { kind: "cancel", code: "task.cancelled", reason: "the run has ended" };
+      ? { kind: "cancel", code: "run.cancelled", reason: `the run that started this one ${has}` }
+      : { kind: "cancel", code: "task.cancelled", reason: `the run ${has}` };
     const rung = own ? bells.filter((b) => b.runId === row.runId).length : 0;
     post(tx, row, row.inboxSeq + rung + 1, `ended:${enderOf(row)?.row.headSeq}`, fact);
   }
@@ -124,17 +125,31 @@ export async function appendStatement(
 const hasHeard = ({ append: { next }, row }: Fresh): boolean =>
   next.type === "end" && next.absorbed !== undefined && next.absorbed !== row.inboxSeq;
 
+/** What a run that goes on anew stops: tasks of its own, and its own children. */
+function stopsOf(tx: Transaction, { next, lease }: Append): Target[] {
+  if (next.type !== "continue" || tx.db.plants.nothingStopped) return [];
+  const { runId } = lease.stream;
+  const children = next.children.filter((id) => tx.db.run(id)?.record.parent === runId);
+  return [
+    ...next.tasks.map((taskId) => ({ runId, streamId: `task:${taskId}` })),
+    ...children.map((id) => ({ runId: id, streamId: "run" })),
+  ];
+}
+const isRow = (target: Target, row: Stream): boolean => target.runId === row.runId && target.streamId === row.streamId;
+
 const endsRun = ({ append: a }: Fresh): boolean => a.next.type === "end" && a.lease.stream.streamId === "run";
 
-/** As the snapshot shows them: the items' own rows, the run's of every task that ends, every open task's of a run that ends. */
+/** As the snapshot shows them: the items' own rows, the run's of every task that ends, every open task's of a run that ends, what one that goes on anew names. */
 function targetsOf(tx: Transaction, items: readonly Append[]): Target[] {
   const targets = new Map<string, Target>();
   const add = (runId: string, streamId: string): void => {
     if (tx.sees(tx.db.stream(runId, streamId))) targets.set(streamKey(runId, streamId), { runId, streamId });
   };
-  for (const { lease, next } of items) {
+  for (const item of items) {
+    const { lease, next } = item;
     const { runId, streamId } = lease.stream;
     add(runId, streamId);
+    for (const stopped of stopsOf(tx, item)) add(stopped.runId, stopped.streamId);
     if (next.type !== "end") continue;
     add(runId, "run");
     if (streamId !== "run") continue;
@@ -219,6 +234,10 @@ function moveRow(tx: Transaction, s: Stream, item: Append | null, posts: number,
       return { ...base, ...renewed, ...count };
     case "end":
       return { ...base, ...letGo, ...calm, status: "ended", outcome: next.outcome.status, wait: null, wakeAt: null };
+    case "continue": {
+      const sealed = { sealedSeq: base.headSeq - 1, sealedFacts: next.absorbed };
+      return { ...base, ...letGo, ...calm, ...sealed, status: "ready", wait: null, wakeAt: now + GRACE_MS };
+    }
     case "release": {
       const wait = events.length === 0 ? s.wait : null;
       const kept = next.keepAttempts ? count : calm;

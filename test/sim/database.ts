@@ -1,4 +1,4 @@
-// What Postgres does to statements under READ COMMITTED, as far as the store's statements can tell: a snapshot when one begins, row locks that it waits
+// Over 300 lines: one model of one database. What Postgres does to statements under READ COMMITTED, as far as the store's statements can tell: a snapshot when one begins, row locks that it waits
 // for, the newest version of a row once it is locked, no row that was inserted after the snapshot, and all effects at one moment at the end.
 
 import type { Json } from "../../shared/core/json.ts";
@@ -19,6 +19,9 @@ export interface Stream extends Row {
   readonly streamId: string;
   readonly headSeq: number;
   readonly inboxSeq: number;
+  /** Of a run that went on anew: events that are history, and facts that belong to them. */
+  readonly sealedSeq: number;
+  readonly sealedFacts: number;
   readonly status: StreamRow["status"];
   readonly outcome: StreamRow["outcome"];
   readonly wait: Wait | null;
@@ -120,6 +123,8 @@ export interface Plants {
   readonly serialInbox?: boolean;
   /** Row locks are taken in any order. */
   readonly anyLockOrder?: boolean;
+  /** A run that goes on anew leaves what it had begun as it is. */
+  readonly nothingStopped?: boolean;
   /** A child that ends doesn't tell its parent. */
   readonly childEndsUnheard?: boolean;
   /** Events are joined to streams, not to the items that moved. */

@@ -46,7 +46,8 @@ export function checkPlans(run: Run): string[] {
   return raw.flatMap((plan, at) => {
     const { wave, tasks } = plan.payload as { wave: number; tasks: string[] };
     if (plan.type !== "WavePlanned" || !tasks.some((id) => id.startsWith(`w${wave}t`))) return [];
-    const before = raw.slice(0, at + 1);
+    const begun = raw.findLastIndex((e, i) => e.type === "RunContinued" && i < at);
+    const before = raw.slice(Math.max(0, begun), at + 1); // what its earlier parts have done is nobody's question
     const held = new Set(effectiveRun(before).flatMap(tasksOf));
     const dropped = new Set(before.flatMap(tasksOf).filter((id) => !held.has(id) && !givenUp.has(id)));
     const asked = before.findLast((e) => e.type === "CutDecided");

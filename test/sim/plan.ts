@@ -127,6 +127,8 @@ const newStream = (runId: string, streamId: string, now: number, generation: num
   streamId,
   headSeq: 0,
   inboxSeq: 0,
+  sealedSeq: 0,
+  sealedFacts: 0,
   status: "ready",
   outcome: null,
   wait: null,

@@ -11,7 +11,7 @@ const MISTAKES: readonly { readonly plant: keyof Plants; readonly what: string; 
   {
     plant: "parkBlindly",
     what: "I10: a park whatever the inbox holds",
-    symptom: /stuck|parked having seen|parked, and its log/,
+    symptom: /stuck|not over after|parked having seen|parked, and its log/,
   },
   {
     plant: "bellBySnapshot",
@@ -21,6 +21,11 @@ const MISTAKES: readonly { readonly plant: keyof Plants; readonly what: string; 
   { plant: "workerClock", what: "I8: leases by the worker's clock", symptom: /more than a lease's time/ },
   { plant: "serialInbox", what: "I3: inbox numbers from a sequence", symptom: /inbox/ },
   { plant: "anyLockOrder", what: "row locks in any order", symptom: /deadlock/ },
+  {
+    plant: "nothingStopped",
+    what: "a run that goes on anew and leaves its tasks be",
+    symptom: /wasn't told to stop|goes on untold/,
+  },
   { plant: "joinByStream", what: "I2: events joined by the stream", symptom: /seqs are not|head is/ },
 ];
 

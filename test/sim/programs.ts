@@ -1,5 +1,6 @@
 // What is run in the simulation.
 import { TaskFailed } from "../../shared/core/workflow/context.ts";
+import { ENDLESS_PROGRAMS } from "./endless-programs.ts";
 import { FAMILY_PROGRAMS } from "./family-programs.ts";
 import { GATE_PROGRAMS } from "./gate-programs.ts";
 import { PEOPLE_PROGRAMS } from "./people-programs.ts";
@@ -189,6 +190,7 @@ export const PROGRAMS: readonly Program[] = [
   rewritten,
   afterFailure,
   ...FAMILY_PROGRAMS,
+  ...ENDLESS_PROGRAMS,
   ...PEOPLE_PROGRAMS,
   ...GATE_PROGRAMS,
 ];

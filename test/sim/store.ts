@@ -23,7 +23,7 @@ import { effectiveEvents } from "../support/log-checker-task.ts";
 import { refuseTooLarge } from "./append.ts";
 import { createSimChildren, treeOf } from "./children.ts";
 import { ask, type Connection, repeatable } from "./connection.ts";
-import { type RunRecord, type Stream, statusOf, type Transaction, UniqueViolation } from "./database.ts";
+import { type Run, type RunRecord, type Stream, statusOf, type Transaction, UniqueViolation } from "./database.ts";
 import { approvals, turns } from "./people-store.ts";
 import { insertRun } from "./plan.ts";
 import { stored } from "./stored.ts";
@@ -186,8 +186,7 @@ function createRuns(connection: Connection): RunStore {
       );
       return found === undefined ? null : { runId: found.runId, same: found.request === requestOf(request) };
     },
-    get: (_, runId) =>
-      ask(connection, "run", (tx) => rowOf(tx.db.run(runId)?.record, tx.db.rootOf(runId)?.record.budget)),
+    get: (_, runId) => ask(connection, "run", (tx) => rowOf(tx.db.run(runId), tx.db.rootOf(runId)?.record.budget)),
     agentOf: (runId) => ask(connection, "agent", (tx) => tx.db.run(runId)?.record.agent ?? null),
     list: async (filter) => {
       const { before, limit } = filter;
@@ -269,9 +268,11 @@ function fits(
 const placeOf = (r: RunRecord): string => `${String(r.createdAt).padStart(16, "0")}.${r.runId}`;
 const newestFirst = (a: RunRecord, b: RunRecord): number => (placeOf(a) > placeOf(b) ? -1 : 1);
 
-function rowOf(record: RunRecord | undefined, budget: RunRow["budget"] = null): RunRow | null {
-  if (record === undefined) return null;
+function rowOf(run: Run | undefined, budget: RunRow["budget"] = null): RunRow | null {
+  if (run === undefined) return null;
+  const { record, streams } = run;
   const { input, output } = record;
+  const { inboxSeq, sealedFacts } = streams.get("run") as Stream;
   return {
     ...outlineOf(record),
     retries: 0,
@@ -279,6 +280,7 @@ function rowOf(record: RunRecord | undefined, budget: RunRow["budget"] = null): 
     input: stored(input),
     output: output === null ? null : stored(output),
     budget,
+    facts: inboxSeq - sealedFacts,
   };
 }
 
@@ -289,8 +291,8 @@ function outlineOf(record: RunRecord): RunOutline {
 }
 
 const streamRow = (s: Stream): StreamRow => {
-  const { streamId, status, outcome, wait, wakeAt, attempts, role, wave, headSeq, problem } = s;
-  return { streamId, status, outcome, wait, wakeAt, attempts, role, wave, headSeq, copiedSeq: 0, problem };
+  const { streamId, status, outcome, wait, wakeAt, attempts, role, wave, headSeq, sealedSeq, problem } = s;
+  return { streamId, status, outcome, wait, wakeAt, attempts, role, wave, headSeq, sealedSeq, copiedSeq: 0, problem };
 };
 
 const requestOf = (request: Pick<NewRun, "process" | "input" | "files" | "attributes">): string =>

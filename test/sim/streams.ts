@@ -83,9 +83,21 @@ async function acquire(tx: Transaction, stream: StreamRef, as: As, clockOffMs: n
       if (run !== undefined) run.record = { ...run.record, phase: "running" };
     });
   }
-  const { leaseEpoch: epoch, headSeq: head, inboxSeq, attempts, soloAttempts, wait } = next;
+  const { leaseEpoch: epoch, headSeq: head, sealedSeq, inboxSeq, attempts, soloAttempts, wait } = next;
   const { owner, leaseMs } = as;
-  const lease = { stream, owner, epoch, head, inboxSeq, attempts, soloAttempts, wait, now: tx.clock(), leaseMs };
+  const lease = {
+    stream,
+    owner,
+    epoch,
+    head,
+    sealedSeq,
+    inboxSeq,
+    attempts,
+    soloAttempts,
+    wait,
+    now: tx.clock(),
+    leaseMs,
+  };
   return { type: "acquired", lease, watched: false };
 }
 
@@ -282,4 +294,4 @@ const recognise = (connection: Connection, append: Append): Promise<Appended | "
     const status = letGo ? LETS_GO[next.type] : "running";
     return ok(append, { inboxSeq: row.inboxSeq, status, rang });
   });
-const LETS_GO = { run: "running", park: "parked", release: "ready", end: "ended" } as const;
+const LETS_GO = { run: "running", park: "parked", release: "ready", continue: "ready", end: "ended" } as const;

@@ -35,6 +35,8 @@ function checkStart(run: RunDump, { seq, payload }: EventDump, runs: ReadonlyMap
   const told = own.inbox.filter((f) => f.key.startsWith(`child:${payload.run}:`));
   if (own.status === "ended" && row?.status !== "ended" && !row?.inbox.some((f) => f.payload.kind === "cancel"))
     return [`${seq}: it has ended, and its child ${payload.run} goes on untold`];
+  if (seq <= own.sealedSeq && row?.status !== "ended" && !row?.inbox.some((f) => f.payload.kind === "cancel"))
+    return [`${seq}: it has gone on anew, and its child ${payload.run} goes on untold`];
   const retried = own.events.some((e) => e.payload.retry !== undefined); // it may have ended while its parent had
   return own.status !== "ended" && row?.status === "ended" && told.length === 0 && !retried
     ? [`${seq}: ${payload.run} has ended, and its parent wasn't told`]

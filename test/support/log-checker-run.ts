@@ -8,6 +8,10 @@ const isEnding = (e: EventDump): boolean => /^Run(Completed|Failed|Cancelled)$/.
 export function effectiveRun(events: readonly EventDump[]): EventDump[] {
   let kept: EventDump[] = [];
   for (const e of events) {
+    if (e.type === "RunContinued") {
+      kept = [e];
+      continue;
+    }
     if (e.type === "OperationReopened") {
       kept = reopened(kept, e);
       continue;
@@ -46,7 +50,63 @@ export function checkRun(run: RunDump, s: StreamDump): string[] {
   if (s.events[0]?.type !== "RunCreated") wrong.push(`it begins with ${s.events[0]?.type}`);
   const events = effectiveRun(s.events);
   wrong.push(...checkDecisions(s.events));
-  return [...wrong, ...checkOperations(events), ...checkWaves(run, s, events)];
+  return [
+    ...wrong,
+    ...checkParts(run, s),
+    ...parts(s.events).flatMap((part) => checkOperations(effectiveRun(part))),
+    ...checkWaves(run, s, events),
+  ];
+}
+
+/** Each is executed by itself. */
+const parts = (events: readonly EventDump[]): EventDump[][] => {
+  const begun = [0, ...events.flatMap((e, i) => (e.type === "RunContinued" ? [i] : []))];
+  return begun.map((from, k) => events.slice(from, begun[k + 1]));
+};
+
+const isTold = (s: StreamDump): boolean => s.status === "ended" || s.inbox.some((f) => f.payload.kind === "cancel");
+
+/** What a run went on with says all that counts of what stood before it, and nothing of that is touched again. */
+function checkParts(run: RunDump, { events, sealedSeq, sealedFacts }: StreamDump): string[] {
+  const wrong: string[] = [];
+  const begun = events.filter((e) => e.type === "RunContinued");
+  const last = begun.at(-1);
+  const { absorbed = 0, nextWave = 0 } = (last?.payload ?? {}) as { absorbed?: number; nextWave?: number };
+  if (sealedSeq !== (last?.seq ?? 1) - 1)
+    wrong.push(`${sealedSeq} events are sealed, its last part begins at ${last?.seq ?? 1}`);
+  if (sealedFacts !== absorbed) wrong.push(`${sealedFacts} facts are sealed, its last part says ${absorbed}`);
+  const keys = new Map<unknown, number>();
+  let [part, facts, waves] = [0, 0, 0];
+  const signals = new Set<unknown>();
+  for (const e of events) {
+    const { payload } = e;
+    if (payload.inboxSeq !== undefined) facts = Number(payload.inboxSeq);
+    if (e.type === "SignalReceived") signals.add(payload.inboxSeq);
+    if (e.type === "WavePlanned") waves = Math.max(waves, Number(payload.wave) + 1);
+    if (e.type === "StepStarted") {
+      if ((keys.get(payload.idempotencyKey) ?? part) !== part)
+        wrong.push(`${e.seq}: a step has the key of one of an earlier part`);
+      keys.set(payload.idempotencyKey, part);
+    }
+    if (e.type === "StreamInvalidated" && Number(payload.fromSeq) <= (begun[part - 1]?.seq ?? 0))
+      wrong.push(`${e.seq}: cuts what is sealed`);
+    if (e.type !== "RunContinued") continue;
+    part++;
+    if (payload.part !== part) wrong.push(`${e.seq}: it says that it is part ${String(payload.part)}, it is ${part}`);
+    if (payload.absorbed !== facts)
+      wrong.push(`${e.seq}: ${facts} facts were absorbed, it says ${String(payload.absorbed)}`);
+    if (payload.nextWave !== waves) wrong.push(`${e.seq}: wave ${waves} is next, it says ${String(payload.nextWave)}`);
+    const kept = (payload.signals as { inboxSeq: number }[]).map((s) => s.inboxSeq);
+    if (kept.some((seq, i) => !signals.has(seq) || seq <= (kept[i - 1] ?? 0)))
+      wrong.push(`${e.seq}: it keeps signals ${kept.join(" ")}`);
+    signals.clear();
+    for (const seq of kept) signals.add(seq);
+  }
+  const before = run.streams.filter(
+    (s) => s.streamId !== "run" && Number(/^task:w(\d+)t/.exec(s.streamId)?.[1]) < nextWave,
+  );
+  const untold = before.filter((s) => !isTold(s));
+  return [...wrong, ...untold.map((s) => `${s.streamId} is of an earlier part, and wasn't told to stop`)];
 }
 
 /** I6b: what tasks of cut plans did is let be done again only where somebody decided so, about them. */

@@ -264,6 +264,52 @@ describe("in a run's log the checker reports", () => {
   });
 });
 
+const nth = (s: Deep<StreamDump>, type: string, n: number): Deep<EventDump> =>
+  s.events.filter((e) => e.type === type)[n] as Deep<EventDump>;
+const PARTS: readonly (readonly [string, (run: Editable, own: Deep<StreamDump>) => void, RegExp])[] = [
+  ["a seal that is elsewhere", (_, s) => (s.sealedSeq -= 1), /events are sealed, its last part begins at/],
+  ["a count of facts that isn't its", (_, s) => (s.sealedFacts += 1), /facts are sealed, its last part says/],
+  ["a part that is left out", (_, s) => (nth(s, "RunContinued", 1).payload.part = 3), /part 3, it is 2/],
+  [
+    "a cursor that is put back",
+    (_, s) => (nth(s, "RunContinued", 0).payload.absorbed = 0),
+    /facts were absorbed, it says 0/,
+  ],
+  [
+    "a wave's number that is used again",
+    (_, s) => (nth(s, "RunContinued", 0).payload.nextWave = 0),
+    /is next, it says 0/,
+  ],
+  [
+    "a signal that it never had",
+    (_, s) => (nth(s, "RunContinued", 0).payload.signals = [{ signal: "go", value: "a", inboxSeq: 99 }]),
+    /it keeps signals 99/,
+  ],
+  [
+    "a key of an earlier part",
+    (_, s) => (nth(s, "StepStarted", 1).payload.idempotencyKey = nth(s, "StepStarted", 0).payload.idempotencyKey),
+    /the key of one of an earlier part/,
+  ],
+  [
+    "a window of an earlier part",
+    (_, s) => (nth(s, "StepStarted", 1).payload.after = nth(s, "StepStarted", 0).seq),
+    /was opened by no operation/,
+  ],
+  [
+    "a task of an earlier part that goes on untold",
+    (run) => Object.assign(streamOf(run, "task:w0t0"), { status: "parked", inbox: [] }),
+    /w0t0 is of an earlier part, and wasn't told/,
+  ],
+];
+
+describe("of a run that went on anew the checker reports", () => {
+  test.each(PARTS)("%s", async (_, plant, report) => {
+    const run = await ended("a run that goes on anew");
+    plant(run, streamOf(run, "run"));
+    expect(checkLog([run as RunDump]).join("\n")).toMatch(report);
+  });
+});
+
 /** The run "waves" as it was when its first wave was under way: two tasks ended, one parked or open. */
 async function underWay(): Promise<Editable> {
   const run = await ended("waves");

@@ -26,6 +26,8 @@ export interface StreamDump {
   readonly leaseOwner: string | null;
   readonly leaseEpoch: number;
   readonly wave: number | null;
+  readonly sealedSeq: number;
+  readonly sealedFacts: number;
   readonly events: readonly EventDump[];
   readonly inbox: readonly FactDump[];
 }
@@ -259,7 +261,7 @@ export async function dumpDatabase(pool: Pool, agent: string): Promise<RunDump[]
     const streams = await rows<Of<Omit<StreamDump, "events" | "inbox">>>(
       `SELECT run_id AS "runId", stream_id AS "streamId", status, outcome, wait, head_seq::float8 AS "headSeq", inbox_seq::float8 AS "inboxSeq",
         absorbed::float8 AS absorbed, extract(epoch FROM wake_at)::float8 * 1000 AS "wakeAt", lease_owner AS "leaseOwner",
-        lease_epoch::float8 AS "leaseEpoch", wave FROM ${schema}.streams ORDER BY run_id, stream_id`,
+        lease_epoch::float8 AS "leaseEpoch", wave, sealed_seq::float8 AS "sealedSeq", sealed_facts::float8 AS "sealedFacts" FROM ${schema}.streams ORDER BY run_id, stream_id`,
     );
     const events = await rows<Of<EventDump> & { streamId: string }>(
       `SELECT run_id AS "runId", stream_id AS "streamId", seq::float8 AS seq, type, payload FROM ${schema}.events ORDER BY run_id, stream_id, seq`,

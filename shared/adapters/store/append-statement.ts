@@ -1,6 +1,7 @@
 // The three forms of the append statement and their parameters: a batch that needs nothing but its heads moved has a cheap one, alone the cheapest.
 import type { Pool } from "pg";
 import { GRACE_MS } from "../../core/limits.ts";
+import { streamIdOf } from "../../core/stream-id.ts";
 import type { Next } from "../../ports/store.ts";
 import type { Item } from "./committer.ts";
 import { send } from "./statements.ts";
@@ -26,6 +27,14 @@ const PARENT_ENDED = JSON.stringify({
   kind: "cancel",
   code: "run.cancelled",
   reason: "the run that started this one has ended",
+});
+
+/** The same of a part of a run that goes on anew. */
+const TASK_LEFT = JSON.stringify({ kind: "cancel", code: "task.cancelled", reason: "the run has gone on anew" });
+const CHILD_LEFT = JSON.stringify({
+  kind: "cancel",
+  code: "run.cancelled",
+  reason: "the run that started this one has gone on anew",
 });
 
 /** True when nothing but the head and the lease moves: then the cheap form of the statement will do. */
@@ -110,7 +119,7 @@ function fullValues(items: readonly Item[]): unknown[] {
     next.map((n) => n.type),
     items.map((item) => item.append.progress),
     of("release", (n) => n.keepAttempts ?? false),
-    next.map((n) => (n.type === "park" || n.type === "end" ? (n.absorbed ?? null) : null)),
+    next.map((n) => ("absorbed" in n ? (n.absorbed ?? null) : null)),
     of("park", (n) => n.wait),
     of("park", (n) => n.wakeAt),
     of("release", (n) => n.afterMs),
@@ -124,7 +133,23 @@ function fullValues(items: readonly Item[]): unknown[] {
     ...purseColumns(items),
     tallies(items),
     PARENT_ENDED,
+    ...stopColumns(items),
+    TASK_LEFT,
+    CHILD_LEFT,
   ];
+}
+
+/** What those that go on anew stop. */
+function stopColumns(items: readonly Item[]): unknown[] {
+  const stops = items.flatMap(({ append: { next, lease } }, ord) =>
+    next.type !== "continue"
+      ? []
+      : [
+          ...next.tasks.map((taskId) => ({ ord, runId: lease.stream.runId, streamId: streamIdOf(taskId) })),
+          ...next.children.map((runId) => ({ ord, runId, streamId: "run" })),
+        ],
+  );
+  return [stops.map((s) => s.ord), stops.map((s) => s.runId), stops.map((s) => s.streamId)];
 }
 
 const purseColumns = (items: readonly Item[]): unknown[] => {

@@ -57,4 +57,5 @@ const valuesOf = ({ streams, events, waves, ...fork }: Fork, request: string): u
   waves.map((w) => w.onTaskFailure),
   waves.map((w) => w.unsettled),
   waves.map((w) => w.maxParallel),
+  fork.sealedSeq,
 ];

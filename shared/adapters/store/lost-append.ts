@@ -40,7 +40,7 @@ function judge(item: Item, seen: Seen | undefined): Appended | "again" {
   return ok(item, seen.inbox_seq, status, a.next.type === "end" && seen.rang);
 }
 
-const LETS_GO = { run: "running", park: "parked", release: "ready", end: "ended" } as const;
+const LETS_GO = { run: "running", park: "parked", release: "ready", continue: "ready", end: "ended" } as const;
 
 /** An append that landed. */
 export const ok = ({ append: a }: Item, inboxSeq: number, status: Row["status"], rang: boolean): Appended => ({

@@ -26,6 +26,7 @@ interface Row extends OutlineRow {
   readonly cap_nano: number | null;
   readonly retries: number;
   readonly forked_from: string | null;
+  readonly facts: number;
   readonly reserved_tokens: number;
   readonly reserved_nano: number;
   readonly spent_tokens: number;
@@ -123,6 +124,7 @@ async function runRow(statements: Statements, agent: string, row: Row): Promise<
     budget,
     retries: row.retries,
     forkedFrom: row.forked_from,
+    facts: row.facts,
   };
 }
 
@@ -142,6 +144,7 @@ interface StreamsRow {
   readonly role: string | null;
   readonly wave: number | null;
   readonly head_seq: number;
+  readonly sealed_seq: number;
   readonly copied_seq: number;
   readonly problem: Json | null;
 }
@@ -156,6 +159,7 @@ const streamRow = (row: StreamsRow): StreamRow => ({
   role: row.role,
   wave: row.wave,
   headSeq: row.head_seq,
+  sealedSeq: row.sealed_seq,
   copiedSeq: row.copied_seq,
   problem: row.problem === null ? null : (fromStored(row.problem) as unknown as StreamRow["problem"]),
 });

@@ -46,6 +46,7 @@ interface AcquireRow {
   readonly generation: number;
   readonly epoch: number | null;
   readonly head_seq: number;
+  readonly sealed_seq: number;
   readonly inbox_seq: number;
   readonly attempts: number;
   readonly solo_attempts: number;
@@ -62,7 +63,8 @@ function acquired(
   if (row === undefined) return { type: "missing" };
   if (row.epoch !== null) {
     const { epoch, wait, now, attempts } = row;
-    const reach = { head: row.head_seq, inboxSeq: row.inbox_seq, attempts, soloAttempts: row.solo_attempts };
+    const { head_seq: head, sealed_seq: sealedSeq, inbox_seq: inboxSeq, solo_attempts: soloAttempts } = row;
+    const reach = { head, sealedSeq, inboxSeq, attempts, soloAttempts };
     const lease: Lease = { stream, owner: as.owner, epoch, ...reach, wait, now, leaseMs: as.leaseMs };
     return { type: "acquired", lease, watched: row.watched };
   }

@@ -150,6 +150,13 @@ export function child(process: string, input: Json): ChildRequest {
   return { type: "child", process, input: value };
 }
 
+/** What a workflow goes on with. */
+export function continuation(input: unknown): Json {
+  const value = asJson("ctx.continueAsNew", input);
+  withinPayload(canonical(value), "ctx.continueAsNew: the input");
+  return value;
+}
+
 export const sleep = (ms: number): Request => ({ type: "sleep", ms: durationMs("ctx.sleep", "ms", ms, 0) });
 
 export function sleepUntil(time: number | Date): Request {

@@ -2,7 +2,8 @@
 // the code at hand; here each window holds what is recorded for it.
 
 import type { Recorded } from "../events.ts";
-import { endsOperation, isOperation, isRunFact, type Operation, type RunLog, type Signal } from "./fold.ts";
+import { keptSignals } from "./continued.ts";
+import { beginningOf, endsOperation, isOperation, isRunFact, type Operation, type RunLog } from "./fold.ts";
 
 type Wait = Recorded<Extract<Operation, { type: "SignalAwaited" }>>;
 
@@ -10,7 +11,7 @@ type Wait = Recorded<Extract<Operation, { type: "SignalAwaited" }>>;
 export function awaitedSignals(log: RunLog): Wait[] {
   const windows = Map.groupBy(log.filter(isOperation), (op) => op.after);
   const pending = new Map<number, Recorded<Operation>>();
-  const kept = new Map<string, Signal[]>();
+  const kept = Map.groupBy(keptSignals({ begun: beginningOf(log) }), (signal) => signal.signal);
   const ready: number[] = [];
   const open = (after: number): void => {
     for (const op of windows.get(after) ?? []) {

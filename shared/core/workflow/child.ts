@@ -1,7 +1,7 @@
 // The id of a child run: made of its parent's id and the place of the operation that starts it, so that whoever starts it again, after a death or a lost
 // acknowledgement, starts the same one. A fork has an id of its own, and so have its children.
 import { createHash } from "node:crypto";
-import type { RunEvent } from "../events.ts";
+import { beginningOf, type RunLog } from "./fold.ts";
 
 /** A UUID of version 8 (RFC 9562: its bits are the maker's). `seq`: of the event that starts the child. */
 export function childRunId(parent: string, seq: number): string {
@@ -12,6 +12,4 @@ export function childRunId(parent: string, seq: number): string {
 }
 
 /** How many runs stand above the run whose log it is. */
-export function depthOf([created]: readonly RunEvent[]): number {
-  return created?.type === "RunCreated" ? (created.parent?.depth ?? 0) : 0;
-}
+export const depthOf = (log: RunLog): number => beginningOf(log).parent?.depth ?? 0;

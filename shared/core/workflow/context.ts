@@ -64,6 +64,12 @@ export interface WorkflowCtx<I = string> {
    * attached to this one, and is cancelled when this run ends before it.
    */
   run<T = Json>(process: string, input: Json): Promise<T>;
+  /**
+   * Ends this workflow and begins it anew in the same run, with this input and nothing on record: for workflows that go on for ever. The promise never resolves;
+   * write `return ctx.continueAsNew(input)`. What is still pending is cancelled, signals that nobody has received are kept.
+   * @throws (rejects) TorenError `workflow.bad_input`, `workflow.not_json`, `payload.too_large`
+   */
+  continueAsNew(input: I): Promise<never>;
 }
 
 export type WorkflowFn<I = string> = (ctx: WorkflowCtx<I>) => Promise<Json>;
@@ -135,9 +141,12 @@ export interface Ended {
 /** Records a request and answers when it is over with what `read` makes of it. A `read` that throws rejects. */
 export type Issue = <T>(request: Request, read: (ended: Ended) => T) => Promise<T>;
 
+/** Goes on anew with this input. Never comes back. @throws TorenError `workflow.bad_input` */
+export type GoOn = (input: Json) => Promise<never>;
+
 /** `depth`: how many runs stand above this one. */
-export function createContext<I>(input: I, runId: string, depth: number, issue: Issue): WorkflowCtx<I> {
-  const ctx: WorkflowCtx<I> = {
+export function createContext<I>(input: I, runId: string, depth: number, issue: Issue, goOn: GoOn): WorkflowCtx<I> {
+  return {
     input: toJson(input) as I, // a copy: whoever changes it changes nobody else's
     runId,
     task: args.task,
@@ -198,17 +207,8 @@ export function createContext<I>(input: I, runId: string, depth: number, issue: 
           throw new ChildFailed(by.outcome.error.code, child, by.outcome.error.message);
         });
       }),
+    continueAsNew: (value) => calling(() => goOn(args.continuation(value))),
   };
-  // Not enumerable and not in the type: what knows the interface sees that they aren't there, and whoever calls them is told why.
-  for (const name of LATER) Object.defineProperty(ctx, name, { value: () => calling(() => later(name)) });
-  return ctx;
-}
-
-/** Of the product, but not of this version. */
-const LATER = ["continueAsNew"] as const;
-
-function later(name: (typeof LATER)[number]): never {
-  throw new TorenError("not_in_this_version", `ctx.${name} is not in this version: write the workflow without it`);
 }
 
 /** A bad argument rejects the call's promise; like every promise of ctx it may be looked at later, or never. */

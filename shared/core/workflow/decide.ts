@@ -3,6 +3,7 @@ import { hash } from "../digest.ts";
 import type { RunEvent } from "../events.ts";
 import { canonical } from "../json.ts";
 import { childRunId } from "./child.ts";
+import { partOf, type RunContinued } from "./continued.ts";
 import type { Ending } from "./ending.ts";
 import type { RunHistory } from "./fold.ts";
 import type { Request, TaskRequest, WaveRequest } from "./request.ts";
@@ -13,7 +14,7 @@ export interface Tick {
   readonly now: number;
   /** Fresh for every tick: ctx.random draws from it. */
   readonly seed: string;
-  /** Operations over the whole run; one more fails it. */
+  /** Operations over the whole run, or the part of it that it is in; one more fails it. */
   readonly operationsMax: number;
 }
 
@@ -40,7 +41,8 @@ type DecidedEvent = Extract<
       | "NowRead"
       | "RandomRead"
       | "RunCompleted"
-      | "RunFailed";
+      | "RunFailed"
+      | "RunContinued";
   }
 >;
 interface EventDecision {
@@ -62,9 +64,12 @@ export interface Known {
   readonly idempotencyKey: string;
 }
 
-/** The same for the same step through retries, resumes and cuts: by its name, and the how-manieth effective step of that name it is. */
-export const stepKey = (runId: string, name: string, nth: number): string =>
-  hash(canonical([runId, "step", name, nth]));
+/**
+ * The same for the same step through retries, resumes and cuts: by its name, and the how-manieth effective step of that name it is in the part of its run. Parts
+ * count from 0.
+ */
+export const stepKey = (runId: string, name: string, nth: number, part = 0): string =>
+  hash(canonical([runId, "step", name, nth, ...(part === 0 ? [] : [part])]));
 
 export interface Decider {
   /** Decides an operation of the window `after`. */
@@ -72,8 +77,8 @@ export interface Decider {
   /** Which random number of the execution comes next: counted for recorded ones too, so that grouping of ticks doesn't show. */
   drawn(): void;
   readonly decisions: readonly Decision[];
-  /** The decisions of a tick that ends the run: of the operations only those that need nobody outside, renumbered (S7). */
-  ended(ending: Ending): Decision[];
+  /** The decisions of a tick that ends the run, or goes on anew: of the operations only those that need nobody outside, renumbered (S7). */
+  ended(ending: Ending | RunContinued): Decision[];
 }
 
 export function createDecider(runId: string, history: RunHistory, tick: Tick): Decider {
@@ -82,6 +87,7 @@ export function createDecider(runId: string, history: RunHistory, tick: Tick): D
   const stepsOfName = new Map<string, number>();
   for (const event of history.log) if (event.type === "StepStarted") counted(stepsOfName, event.name);
   const nowMs = Math.floor(tick.now);
+  const part = partOf(history);
   let draws = 0;
 
   /** A timer that was cut and is set again keeps its time: equal ones in their order. */
@@ -106,7 +112,12 @@ export function createDecider(runId: string, history: RunHistory, tick: Tick): D
       }
       case "step": {
         const nth = counted(stepsOfName, request.name);
-        return { type: "StepStarted", ...at, name: request.name, idempotencyKey: stepKey(runId, request.name, nth) };
+        return {
+          type: "StepStarted",
+          ...at,
+          name: request.name,
+          idempotencyKey: stepKey(runId, request.name, nth, part),
+        };
       }
       case "child": {
         const { process, input } = request;
@@ -170,6 +181,10 @@ const isAlone = (decision: Decision): boolean =>
   decision.type === "wave"
     ? decision.tasks.length === 0
     : "value" in decision.event || decision.event.type === "SignalAwaited";
+
+/** Waves that are recorded although the tick ends the run. */
+export const emptyWaves = (decisions: readonly Decision[]): number =>
+  decisions.filter((decision) => decision.type === "wave" && isAlone(decision)).length;
 
 function move(decision: Decision, seqs: ReadonlyMap<number, number>): Decision {
   const to = (seq: number): number => seqs.get(seq) ?? seq;

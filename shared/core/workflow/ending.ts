@@ -7,8 +7,31 @@ import { withinPayload } from "./request.ts";
 export type Ending =
   | { readonly type: "RunCompleted"; readonly output: Json }
   | { readonly type: "RunFailed"; readonly error: ErrorInfo };
+/** How a workflow ends: its run with it, or to go on anew. */
+export type Leave = Ending | { readonly type: "RunContinued"; readonly input: Json };
 
-export const failed = (code: ErrorCode, message: string): Ending => ({ type: "RunFailed", error: { code, message } });
+export const failed = (code: ErrorCode, message: string): Extract<Ending, { type: "RunFailed" }> => ({
+  type: "RunFailed",
+  error: { code, message },
+});
+
+/**
+ * A workflow ends once. Whoever calls ctx.continueAsNew without waiting for it, and returns nothing, meant to go on; what was thrown is never lost for it; two
+ * ways to go on are a mistake that nobody may decide for its author.
+ */
+export function firstOf(before: Leave | undefined, next: Leave): Leave {
+  if (before === undefined) return next;
+  if (before.type !== "RunContinued" && next.type !== "RunContinued") return before;
+  const other = before.type === "RunContinued" ? next : before;
+  if (other.type === "RunFailed") return other;
+  if (other.type === "RunCompleted" && other.output === null) return before === other ? next : before;
+  const twice =
+    other.type === "RunCompleted" ? "called ctx.continueAsNew, and returned a value" : "called ctx.continueAsNew twice";
+  return failed(
+    "workflow.ended_twice",
+    `the workflow ${twice}: a workflow ends once; \`return ctx.continueAsNew(input)\` is its last word`,
+  );
+}
 
 /** The end of a workflow that awaits something that isn't ctx: a replay couldn't give it the same answer. */
 export const FOREIGN_AWAIT: ErrorInfo = {

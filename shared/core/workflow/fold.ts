@@ -1,4 +1,5 @@
-// The run stream's fold (I1): what stands after cuts, and what of the cut part a new plan may use.
+// The run stream's fold (I1): what stands after cuts, and what of the cut part a new plan may use. Of a run that went on anew it is the fold of what came
+// since: its beginning says all that counts of what stood before.
 import type { Recorded, RunEvent, TaskOutcome } from "../events.ts";
 import { Inherited } from "./inherited.ts";
 
@@ -7,6 +8,8 @@ export type RunLog = readonly Recorded<RunEvent>[];
 export type Operation = Extract<RunEvent, { after: number }>;
 export type WavePlanned = Extract<RunEvent, { type: "WavePlanned" }>;
 export type ChildStarted = Extract<RunEvent, { type: "ChildStarted" }>;
+/** What a run, or a part of one, begins with. */
+export type Beginning = Extract<RunEvent, { type: "RunCreated" | "RunContinued" }>;
 /** What happened to an operation. */
 export type OperationFact = Exclude<Extract<RunEvent, { op: number }>, { type: "OperationReopened" }>;
 type Reopened = Extract<RunEvent, { type: "OperationReopened" }>;
@@ -25,8 +28,12 @@ const isEnding = (event: RunEvent): boolean =>
   event.type === "RunCompleted" || event.type === "RunFailed" || event.type === "RunCancelled";
 
 export interface RunHistory {
+  /** What its last part began with. */
+  readonly begun: Recorded<Beginning>;
   /** Of the raw log: decisions follow it. */
   readonly head: number;
+  /** Facts of the inbox that were absorbed. */
+  readonly absorbed: number;
   /** The raw log without what was cut. */
   readonly log: RunLog;
   /** Exceeds every wave in the raw log, so the ids of its tasks are new. */
@@ -66,9 +73,22 @@ export interface Retry {
 /** The raw stream without what was cut. A cut removes operations and endings, never facts: a completion lives as long as its operation. */
 export const effective = (raw: RunLog): RunLog => foldRun(raw).log;
 
-export function foldRun(raw: RunLog): RunHistory {
+export const isBeginning = (event: Recorded<RunEvent>): event is Recorded<Beginning> =>
+  event.type === "RunCreated" || event.type === "RunContinued";
+
+/** What a run's last part began with. Nothing cuts it: every operation that a cut could be about comes after it. */
+export function beginningOf(raw: RunLog): Recorded<Beginning> {
+  const begun = raw.findLast(isBeginning);
+  if (begun === undefined) throw new Error("a run's log begins with RunCreated, or a part of it with RunContinued");
+  return begun;
+}
+
+/** `whole`: from the beginning of the run, or of one of its parts. */
+export function foldRun(whole: RunLog): RunHistory {
+  const begun = beginningOf(whole);
+  const raw = whole.slice(whole.indexOf(begun));
   let log: Recorded<RunEvent>[] = [];
-  let nextWave = 0;
+  let [nextWave, absorbed] = begun.type === "RunContinued" ? [begun.nextWave, begun.absorbed] : [0, 0];
   const cutPlans: Recorded<WavePlanned>[] = [];
   let cutChildren: Recorded<ChildStarted>[] = [];
   const inherited = new Inherited();
@@ -83,6 +103,7 @@ export function foldRun(raw: RunLog): RunHistory {
     }
   };
   for (const event of raw) {
+    if ("inboxSeq" in event) absorbed = Math.max(absorbed, event.inboxSeq ?? 0);
     if (event.type === "TasksGivenUp") for (const id of event.tasks) givenUp.set(id, event.generation);
     if (event.type === "StreamInvalidated") {
       const { kept, cut } = cutFrom(log, event.fromSeq);
@@ -110,7 +131,9 @@ export function foldRun(raw: RunLog): RunHistory {
   }
   const plans = log.filter((event) => event.type === "WavePlanned");
   return {
+    begun,
     head: raw.at(-1)?.seq ?? 0,
+    absorbed,
     log,
     nextWave,
     plans: new Map(plans.map((plan) => [plan.wave, plan])),

@@ -39,6 +39,8 @@ export type Outcome =
   | { readonly type: "completed"; readonly output: Json }
   /** The last decision is RunFailed. `culprit`: the operation whose failure it was, if it was one's. */
   | { readonly type: "failed"; readonly error: ErrorInfo; readonly culprit: Culprit | null }
+  /** The last decision is RunContinued. */
+  | { readonly type: "continued" }
   /** From `fromSeq` on the log contradicts the code. Nothing is decided: cut, fold, advance again. */
   | { readonly type: "cut"; readonly fromSeq: number; readonly reason: string };
 

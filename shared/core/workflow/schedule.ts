@@ -12,8 +12,11 @@
 // S6  Decision i will have seq head + i + 1, so one pass feeds a whole inbox.
 // S7  A tick that ends the run records, of what it decided, only what needs nobody outside (reads, empty waves, waits for signals): of the rest nothing was seen, nobody
 //     has to start it, and the end is one append. Reads stay although not all were fed: equal ones in one window must all be there to be told apart.
+//     So does one that goes on anew (continued.ts: P1–P5), although nobody will execute them again: whoever reads the log sees what the code was told.
 // S8  A dry window is sealed: whoever calls ctx then was woken by something foreign. It gets no answer, and `foreign()` turns true.
-import { createContext, type WorkflowFn } from "./context.ts";
+import { TorenError } from "../errors.ts";
+import type { Json } from "../json.ts";
+import { createContext, type GoOn, type WorkflowFn } from "./context.ts";
 import type { Decision, Tick, WaveDecision } from "./decide.ts";
 import { endingOf, errorOf } from "./ending.ts";
 import type { RunHistory } from "./fold.ts";
@@ -30,12 +33,20 @@ export interface Execution<I> {
   readonly runId: string;
   /** How many runs stand above this one. */
   readonly depth: number;
+  /** Why the workflow can't go on with an input; null: it can. Left out: with any. */
+  refuses?(input: Json): string | null;
 }
 
 /** Runs the workflow as far as its log carries it. Rejects only for a bug of ours. */
 export async function advance<I>(execution: Execution<I>, history: RunHistory, tick: Tick): Promise<Advance> {
   const session = new Session(execution.runId, history, tick);
-  const ctx = createContext(execution.input, execution.runId, execution.depth, session.issue);
+  const { input, runId, depth, refuses = () => null } = execution;
+  const goOn: GoOn = (next) => {
+    const why = refuses(next);
+    if (why !== null) throw new TorenError("workflow.bad_input", `ctx.continueAsNew: ${why}`);
+    return session.goOn(next);
+  };
+  const ctx = createContext(input, runId, depth, session.issue, goOn);
   const body = async (): Promise<void> => {
     try {
       session.end(endingOf(await execution.workflow(ctx)));

@@ -1,9 +1,10 @@
 // One re-execution under way: which operations the code issued, which of them the log knows, what completes next. The rules S1–S8 stand in schedule.ts.
 import type { Recorded, TaskOutcome as RecordedOutcome } from "../events.ts";
 import { ERROR_CAUSES_MAX } from "../limits.ts";
-import type { Completion, Ended, Issue } from "./context.ts";
-import { createDecider, type Decider, type Known, knownOf, type Tick } from "./decide.ts";
-import { type Ending, FOREIGN_AWAIT, failed } from "./ending.ts";
+import type { Completion, Ended, GoOn, Issue } from "./context.ts";
+import { continued, keptSignals, type RunContinued } from "./continued.ts";
+import { createDecider, type Decider, emptyWaves, type Known, knownOf, type Tick } from "./decide.ts";
+import { type Ending, FOREIGN_AWAIT, failed, firstOf, type Leave } from "./ending.ts";
 import { isOperation, isRunFact, type Operation, type RunFact, type RunHistory, type Signal } from "./fold.ts";
 import type { Advance, Culprit, Outcome, PendingOperation, StepCall } from "./outcome.ts";
 import { digestOfRequest, type Request } from "./request.ts";
@@ -23,13 +24,14 @@ interface Feed {
 type RecordedOperation = Recorded<Operation>;
 
 export class Session {
+  readonly #history: RunHistory;
   readonly #decider: Decider;
   readonly #operationsMax: number;
   /** Recorded operations that the code hasn't issued again, by window and digest, each list from the last to the first. */
   readonly #unmatched: Map<string, RecordedOperation[]>;
-  readonly #facts: Iterator<RunFact>;
+  readonly #facts: ArrayIterator<RunFact>;
   /** Signals that nobody has waited for yet, by name. */
-  readonly #kept = new Map<string, Signal[]>();
+  readonly #kept: Map<string, Signal[]>;
   readonly #pending = new Map<number, Issued>();
   readonly #settled = new Map<number, RecordedOutcome[]>();
   readonly #failures = new Map<number, { readonly count: number; readonly retryAt: number }>();
@@ -40,13 +42,15 @@ export class Session {
   #late = false;
   #operations = 0;
   #exhausted = false;
-  #ending: Ending | undefined;
+  #ending: Leave | undefined;
   /** Errors that operations rejected with, and whose they are. */
   readonly #thrown = new WeakMap<object, Issued>();
   #lastFed: Feed | undefined;
   #culprit: Issued | undefined;
 
   constructor(runId: string, history: RunHistory, tick: Tick) {
+    this.#history = history;
+    this.#kept = Map.groupBy(keptSignals(history), (kept) => kept.signal);
     this.#decider = createDecider(runId, history, tick);
     this.#operationsMax = tick.operationsMax;
     this.#unmatched = Map.groupBy(history.log.filter(isOperation).reverse(), (op) => placeOf(op.after, op.digest));
@@ -60,9 +64,11 @@ export class Session {
     }
     if (++this.#operations > this.#operationsMax) {
       this.#exhausted = true;
-      this.#ending ??= failed(
-        "workflow.too_many_operations",
-        `the workflow issued more than ${this.#operationsMax} operations`,
+      this.#leave(
+        failed(
+          "workflow.too_many_operations",
+          `the workflow issued more than ${this.#operationsMax} operations; one that goes on for ever begins anew by ctx.continueAsNew`,
+        ),
       );
       return never();
     }
@@ -85,15 +91,25 @@ export class Session {
     return promise;
   };
 
-  /** The workflow returned, or threw `thrown`. Outside a window something foreign brought it there. */
-  end(ending: Ending, thrown?: unknown): void {
+  /** The workflow returned, threw `thrown`, or goes on anew. Outside a window something foreign brought it there. */
+  end(ending: Leave, thrown?: unknown): void {
     if (!this.#open) {
       this.#late = true;
       return;
     }
-    if (this.#ending === undefined && ending.type === "RunFailed") this.#culprit = this.#whose(thrown);
-    this.#ending ??= ending;
+    if (ending.type === "RunFailed" && this.#leave(ending) === ending) this.#culprit = this.#whose(thrown);
+    else this.#leave(ending);
   }
+
+  #leave(ending: Leave): Leave {
+    this.#ending = firstOf(this.#ending, ending);
+    return this.#ending;
+  }
+
+  readonly goOn: GoOn = (input) => {
+    this.end({ type: "RunContinued", input });
+    return never();
+  };
 
   /** One window: wake the code, let it run dry, then note what it issued, in recorded order: a changed issue order changes nothing. */
   async window(after: number, wake: () => void): Promise<void> {
@@ -204,12 +220,29 @@ export class Session {
     return by?.type === "TimerFired" || outcomes.some((o) => o?.status === "failed") ? taker : undefined;
   }
 
-  #concludeWith(ending: Ending): Advance {
-    const outcome: Outcome =
-      ending.type === "RunCompleted"
-        ? { type: "completed", output: ending.output }
-        : { type: "failed", error: ending.error, culprit: culpritOf(this.#culprit) };
-    return { decisions: this.#decider.ended(ending), outcome };
+  #concludeWith(leave: Leave): Advance {
+    const waves = emptyWaves(this.#decider.decisions);
+    const ending =
+      leave.type === "RunContinued" ? continued(this.#history, leave.input, this.#unheard(), waves) : leave;
+    return { decisions: this.#decider.ended(ending), outcome: this.#outcomeOf(ending) };
+  }
+
+  #outcomeOf(ending: Ending | RunContinued): Outcome {
+    switch (ending.type) {
+      case "RunCompleted":
+        return { type: "completed", output: ending.output };
+      case "RunFailed":
+        return { type: "failed", error: ending.error, culprit: culpritOf(this.#culprit) };
+      case "RunContinued":
+        return { type: "continued" };
+    }
+  }
+
+  /** Signals that are here, and that the code hasn't been fed. */
+  #unheard(): Signal[] {
+    const given = this.#ready.flatMap(({ by }) => (by?.type === "SignalReceived" ? [by] : []));
+    const facts = [...this.#facts].flatMap((fact) => (fact.type === "SignalReceived" ? [fact] : []));
+    return [...given, ...[...this.#kept.values()].flat(), ...facts];
   }
 
   #firstUnmatched(): RecordedOperation | undefined {

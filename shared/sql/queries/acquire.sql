@@ -17,12 +17,12 @@ WITH held AS MATERIALIZED (
   FROM held
   WHERE s.run_id = $1::uuid AND s.stream_id = $2::text AND s.status <> 'ended' AND s.generation <= $5::int
     AND (s.lease_owner IS NULL OR s.lease_owner = $3::uuid OR s.lease_until < clock_timestamp())
-  RETURNING s.head_seq, s.inbox_seq, s.lease_epoch, s.attempts, s.solo_attempts, s.wait
+  RETURNING s.head_seq, s.sealed_seq, s.inbox_seq, s.lease_epoch, s.attempts, s.solo_attempts, s.wait
 ), begun AS (
   UPDATE :agent.runs r SET phase = 'running' FROM taken t
   WHERE $2::text = 'run' AND r.run_id = $1::uuid AND r.phase = 'created' AND t.lease_epoch = 1
 )
-SELECT h.status, h.generation, t.head_seq, t.inbox_seq, t.lease_epoch AS epoch, t.attempts, t.solo_attempts, t.wait,
+SELECT h.status, h.generation, t.head_seq, t.sealed_seq, t.inbox_seq, t.lease_epoch AS epoch, t.attempts, t.solo_attempts, t.wait,
        EXISTS (SELECT FROM toren_control.run_watchers o WHERE o.run_id = $1::uuid AND o.until > clock_timestamp()) AS watched,
        floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now
 FROM held h LEFT JOIN taken t ON true

@@ -1,6 +1,6 @@
--- The append (I2) for a batch in which something settles, parks, ends, releases or goes on after a wait: up to 128 items of one agent in one round trip.
+-- The append (I2) for a batch in which something settles, parks, ends, releases, goes on anew or goes on after a wait: up to 128 items of one agent in one round trip.
 -- Locks: stream rows ORDER BY (run_id, stream_id) — INCLUDING the run's own row of every task that ends, and of a run that ends every open task, its open
--- children's own rows and its parent's — then
+-- children's own rows and its parent's; of one that goes on anew those of the tasks and children that it names — then
 -- budgets by run_id, then wave rows by (run_id, wave), only while their run's row is held, then runs rows by run_id. Locking the run's row after the wave deadlocks two workers
 -- that each tick one run and settle the last task of the other.
 -- One UPDATE of streams, one of waves, one of runs: two in one statement that meet in a row lose one of them without a word. Waves and runs move by an
@@ -12,13 +12,15 @@
 -- what an item asks for more must fit beside what is spent and reserved, items before it in this batch included, refused ones too: else 'budget'.
 -- A session's end may require, as a park does, that every fact was absorbed: else 'heard'. Nothing of either is written.
 -- An owner is required too: after a release, park or end nothing more is written under that epoch (a repeated append without events would be).
--- $1 ord int[]        $2 run uuid[]      $3 stream text[]    $4 head bigint[]   $5 epoch bigint[]  $6 n int[]   $7 next text[] run|park|release|end
--- $8 progress bool[]  $9 keep_attempts bool[] (release)      $10 absorbed bigint[] (park; end of a session), $11 wait text[], $12 wake_at ms float8[] (park)
+-- $1 ord int[]        $2 run uuid[]      $3 stream text[]    $4 head bigint[]   $5 epoch bigint[]  $6 n int[]   $7 next text[] run|park|release|end|continue
+-- $8 progress bool[]  $9 keep_attempts bool[] (release)      $10 absorbed bigint[] (park; end of a session; continue), $11 wait text[], $12 wake_at ms float8[] (park)
 -- $13 after ms float8[] (release)        $14 outcome text[] completed|failed|cancelled, $15 output jsonb[], $16 error jsonb[] (end; the values for a run only)
 -- $17 lease ms int[]  $18 grace ms int   $19 cancel fact jsonb (to open tasks of a run that ends)
 -- $20 before int[] (events of the items before it)           $21 type text[]     $22 payloads, a jsonb array      (as append-plain's)
 -- $23 hold tokens bigint[], $24 hold nano dollars bigint[] (null: leaves its reservation as it is)   $25 spent tokens bigint[], $26 spent nano bigint[]
 -- $29 cancel fact jsonb (to open children of a run that ends)
+-- $30 ord int[], $31 run uuid[], $32 stream text[]: what an item that goes on anew stops, by name: a run that goes on for ever has tasks without number
+-- $33 cancel fact jsonb (to its tasks)   $34 (to its children)
 -- $27 keep bool[]: what it held until now counts as spent
 -- $28 what the items add to their streams' counts bigint[], nine an item, as append-one's
 -- Returns a row an item: outcome ok|conflict|again|budget|heard, inbox_seq, status ('running' after a refused park), rang: its wave has told the run (one item a bell).
@@ -30,8 +32,14 @@ WITH want AS MATERIALIZED (
               $25::bigint[], $26::bigint[], $27::bool[])
     AS w(ord, run_id, stream_id, head, epoch, n, next, progress, keep_attempts, absorbed, wait, wake_ms, after_ms, outcome, output, error, lease_ms, before,
          hold_tokens, hold_nano, spend_tokens, spend_nano, keep)
+), stops AS MATERIALIZED (                         -- tasks of the run itself, and its own children
+  SELECT x.ord, x.run_id, x.stream_id COLLATE "C" AS stream_id
+  FROM unnest($30::int[], $31::uuid[], $32::text[]) AS x(ord, run_id, stream_id)
+  JOIN want w ON w.ord = x.ord LEFT JOIN :agent.runs c ON c.run_id = x.run_id
+  WHERE x.run_id = w.run_id OR c.parent = w.run_id
 ), target AS MATERIALIZED (
   SELECT w.run_id, w.stream_id FROM want w
+  UNION SELECT x.run_id, x.stream_id FROM stops x
   UNION SELECT w.run_id, 'run' COLLATE "C" FROM want w WHERE w.next = 'end'
   UNION SELECT s.run_id, s.stream_id FROM want w JOIN :agent.streams s ON s.run_id = w.run_id
         WHERE w.next = 'end' AND w.stream_id = 'run' AND s.status <> 'ended'
@@ -104,6 +112,10 @@ WITH want AS MATERIALIZED (
   SELECT l.run_id, l.stream_id, o.head, $29::jsonb FROM ok o JOIN :agent.runs c ON c.parent = o.run_id JOIN locked l ON l.run_id = c.run_id AND l.stream_id = 'run'
   WHERE o.stream_id = 'run' AND o.next = 'end' AND l.status <> 'ended'
     AND NOT EXISTS (SELECT 1 FROM ok e WHERE e.run_id = l.run_id AND e.stream_id = 'run' AND e.next = 'end')
+  UNION ALL                                        -- and so does one that goes on anew, with what it hadn't settled
+  SELECT l.run_id, l.stream_id, o.head, CASE WHEN l.stream_id = 'run' THEN $34::jsonb ELSE $33::jsonb END
+  FROM stops x JOIN ok o ON o.ord = x.ord AND o.next = 'continue' JOIN locked l ON l.run_id = x.run_id AND l.stream_id = x.stream_id
+  WHERE l.status <> 'ended' AND NOT EXISTS (SELECT 1 FROM ok e WHERE e.run_id = l.run_id AND e.stream_id = l.stream_id AND e.next = 'end')
 ), change AS MATERIALIZED (                        -- what happens to each row, its own append and the facts posted to it together
   SELECT t.run_id, t.stream_id, o.ord, o.n, o.next, o.progress, o.keep_attempts, o.absorbed, o.wait, o.old_wait, o.wake_ms, o.after_ms,
          o.outcome, o.output, o.error, o.lease_ms, o.before, o.new_tokens, o.new_nano, p.posts, coalesce(p.told, 0) AS told,
@@ -119,7 +131,7 @@ WITH want AS MATERIALIZED (
     head_seq  = s.head_seq + coalesce(k.n, 0),
     inbox_seq = s.inbox_seq + coalesce(k.posts, 0),
     status = CASE WHEN k.next = 'end' THEN 'ended'
-                  WHEN k.next = 'release' THEN 'ready'
+                  WHEN k.next IN ('release', 'continue') THEN 'ready'
                   WHEN k.parks THEN 'parked'
                   WHEN k.next IS NULL AND s.status = 'parked' THEN 'ready'
                   ELSE s.status END,
@@ -128,17 +140,19 @@ WITH want AS MATERIALIZED (
                 WHEN k.next IS NULL OR (k.next = 'release' AND k.n = 0) THEN s.wait   -- given back unwritten: it waits as before
                 ELSE NULL END,
     absorbed = CASE WHEN k.parks THEN k.absorbed ELSE s.absorbed END,
-    lease_owner = CASE WHEN k.parks OR k.next IN ('end', 'release') THEN NULL ELSE s.lease_owner END,
-    lease_until = CASE WHEN k.parks OR k.next IN ('end', 'release') THEN NULL
+    sealed_seq = CASE WHEN k.next = 'continue' THEN s.head_seq + k.n - 1 ELSE s.sealed_seq END,
+    sealed_facts = CASE WHEN k.next = 'continue' THEN k.absorbed ELSE s.sealed_facts END,
+    lease_owner = CASE WHEN k.parks OR k.next IN ('end', 'release', 'continue') THEN NULL ELSE s.lease_owner END,
+    lease_until = CASE WHEN k.parks OR k.next IN ('end', 'release', 'continue') THEN NULL
                        WHEN k.next IS NOT NULL THEN clock_timestamp() + k.lease_ms * interval '1 ms'
                        ELSE s.lease_until END,
     wake_at = CASE WHEN k.next = 'end' THEN NULL
                    WHEN k.next = 'release' THEN clock_timestamp() + k.after_ms * interval '1 ms'
                    WHEN k.parks THEN to_timestamp(k.wake_ms / 1000)
-                   WHEN k.next IS NULL AND s.status = 'parked' THEN clock_timestamp() + $18::int * interval '1 ms'
+                   WHEN k.next = 'continue' OR (k.next IS NULL AND s.status = 'parked') THEN clock_timestamp() + $18::int * interval '1 ms'
                    ELSE s.wake_at END,
-    attempts = CASE WHEN k.progress OR k.parks OR k.next = 'end' OR (k.next = 'release' AND NOT k.keep_attempts) THEN 0 ELSE s.attempts END,
-    solo_attempts = CASE WHEN k.progress OR k.parks OR k.next = 'end' OR (k.next = 'release' AND NOT k.keep_attempts) THEN 0 ELSE s.solo_attempts END,
+    attempts = CASE WHEN k.progress OR k.parks OR k.next IN ('end', 'continue') OR (k.next = 'release' AND NOT k.keep_attempts) THEN 0 ELSE s.attempts END,
+    solo_attempts = CASE WHEN k.progress OR k.parks OR k.next IN ('end', 'continue') OR (k.next = 'release' AND NOT k.keep_attempts) THEN 0 ELSE s.solo_attempts END,
     hold_tokens = coalesce(k.new_tokens, s.hold_tokens),
     hold_nano = coalesce(k.new_nano, s.hold_nano),
     problem = CASE WHEN k.n > 0 OR k.parks THEN NULL ELSE s.problem END,  -- whoever parks has worked on it

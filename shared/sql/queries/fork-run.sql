@@ -5,6 +5,7 @@
 -- $1 run uuid  $2 source uuid  $3 agent  $4 generation int  $5 code hash  $6 idempotency key (or null)  $7 request digest  $8 grace ms int
 -- $9 stream ids text[]  $10 heads bigint[] (0: it begins anew)  $11 waves int[]  $12 statuses text[] ready|ended  $13 outcomes text[]
 -- $14 more events of the run's own stream: types text[]  $15 payloads jsonb[]
+-- $20 events of the run's own stream that are history
 -- $16 waves int[]  $17 on_failure text[]  $18 unsettled int[]  $19 worked on at once int[] (null: no bound)
 WITH source AS MATERIALIZED (
   SELECT r.process, r.mode, r.input, r.attributes, coalesce(r.root, r.run_id) AS root FROM :agent.runs r WHERE r.run_id = $2::uuid
@@ -19,9 +20,11 @@ WITH source AS MATERIALIZED (
           WHERE e.run_id = $2::uuid AND e.stream_id = p.stream_id COLLATE "C" AND e.seq <= p.head AND e.payload ? 'inboxSeq') AS facts
   FROM source, unnest($9::text[], $10::bigint[], $11::int[], $12::text[], $13::text[]) AS p(stream_id, head, wave, status, outcome)
 ), streams AS (
-  INSERT INTO :agent.streams (run_id, stream_id, head_seq, inbox_seq, status, outcome, role, wave, generation, copied_seq, wake_at)
+  INSERT INTO :agent.streams (run_id, stream_id, head_seq, inbox_seq, status, outcome, role, wave, generation, copied_seq, wake_at, sealed_seq, sealed_facts)
   SELECT $1::uuid, p.stream_id, p.head + CASE WHEN p.stream_id = 'run' THEN cardinality($14::text[]) ELSE 0 END, p.facts, p.status, p.outcome,
-         s.role, p.wave, $4::int, p.head, CASE WHEN p.status = 'ready' THEN clock_timestamp() + $8::int * interval '1 ms' END
+         s.role, p.wave, $4::int, p.head, CASE WHEN p.status = 'ready' THEN clock_timestamp() + $8::int * interval '1 ms' END,
+         CASE WHEN p.stream_id = 'run' THEN $20::bigint ELSE 0 END,
+         CASE WHEN p.stream_id = 'run' THEN least(p.facts, s.sealed_facts) ELSE 0 END
   FROM part p JOIN :agent.streams s ON s.run_id = $2::uuid AND s.stream_id = p.stream_id
 ), copied AS (
   INSERT INTO :agent.events (run_id, stream_id, seq, type, payload, recorded_at)

@@ -13,6 +13,7 @@ SELECT seq, type, floor(extract(epoch FROM recorded_at) * 1000)::float8 AS recor
   WHEN 'UserMessage' THEN payload - 'text' || jsonb_build_object('said', left(payload ->> 'text', $5::int))
   WHEN 'ContextCompacted' THEN payload - 'summary' || jsonb_build_object('said', left(payload ->> 'summary', $5::int))
   WHEN 'ChildStarted' THEN payload - 'input' || jsonb_build_object('said', left(payload ->> 'input', $5::int))
+  WHEN 'RunContinued' THEN payload - ARRAY['input', 'signals'] || jsonb_build_object('said', left(payload ->> 'input', $5::int))
   WHEN 'ChildEnded' THEN payload - 'outcome' || jsonb_build_object('status', payload #> '{outcome,status}', 'error', payload #> '{outcome,error}')
   WHEN 'TaskSettled' THEN payload - 'outcome' || jsonb_build_object('status', payload #> '{outcome,status}', 'error', payload #> '{outcome,error}')
   ELSE CASE WHEN octet_length(payload::text) <= 4 * $5::int THEN payload ELSE (

@@ -84,6 +84,8 @@ CREATE TABLE :agent.streams (
   copied_seq bigint NOT NULL DEFAULT 0,             -- of a forked run: events up to here are its source's, and were paid there
   counted bigint[],                                 -- of its counts what `totals` has already, in count-streams' order; null: nothing, not even the run
   count_at timestamptz,                             -- set by whoever takes it: `totals` may lack something of it. By age, so that all have their turn
+  sealed_seq bigint NOT NULL DEFAULT 0,             -- of a run that went on anew: events up to here are history; its state is read from what follows
+  sealed_facts bigint NOT NULL DEFAULT 0,           -- facts of the inbox that belong to them
   PRIMARY KEY (run_id, stream_id)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500, autovacuum_analyze_scale_factor = 0.05,
         autovacuum_vacuum_cost_delay = 0);

@@ -23,6 +23,7 @@ export function runSuite(get: () => Bench): void {
         endedAt: null,
         budget: null,
         attributes: {},
+        facts: 0,
         forkedFrom: null,
         parent: null,
       });

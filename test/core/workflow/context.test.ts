@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import type { Json } from "../../../shared/core/json.ts";
 import type { WorkflowFn } from "../../../shared/core/workflow/context.ts";
-import { failedWith, firstSettled, run } from "./happenings.ts";
+import { firstSettled, run } from "./happenings.ts";
 import { answer } from "./world.ts";
 
 type Workflow = WorkflowFn<Json>;
@@ -84,17 +84,4 @@ describe("c11: first run sees what a replay will see", () => {
 test("ctx knows its run", async () => {
   const world = await run(async (c) => [c.runId, c.input]);
   expect(world.outcome).toEqual({ type: "completed", output: ["run-1", { topic: "x" }] });
-});
-
-test("a method of a later version rejects with not_in_this_version, and isn't among what ctx has", async () => {
-  for (const name of ["continueAsNew"]) {
-    const world = await run(async (c) => {
-      expect(Object.keys(c)).not.toContain(name);
-      return (await (c as unknown as Record<string, () => Promise<Json>>)[name]?.()) ?? null;
-    });
-    expect(failedWith(world)).toEqual({
-      code: "not_in_this_version",
-      message: `ctx.${name} is not in this version: write the workflow without it`,
-    });
-  }
 });

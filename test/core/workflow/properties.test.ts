@@ -4,8 +4,8 @@ import { parameters, properties, tally } from "./properties.ts";
 
 describe("deterministic re-execution over random programs", () => {
   const guard = guardRejections();
-  for (const { name, check } of properties) {
-    test(name, () => check(parameters(150)), 600_000);
+  for (const { name, check, share = 1 } of properties) {
+    test(name, () => check(parameters(Math.ceil(150 * share))), 600_000);
   }
   test("the programs were not trivial", () => {
     expect(tally["… operations"]).toBeGreaterThan(100);
@@ -14,6 +14,8 @@ describe("deterministic re-execution over random programs", () => {
     expect(tally["… claimed tasks"]).toBeGreaterThan(0);
     expect(tally["… tasks that answer for others"]).toBeGreaterThan(0);
     expect(tally["open waits for signals"]).toBeGreaterThan(100);
+    expect(tally["… parts"]).toBeGreaterThan(100);
+    expect(tally["… signals kept"]).toBeGreaterThan(0);
     expect(tally["… given up"]).toBeGreaterThan(0);
     expect(guard.swallowed).toBeGreaterThan(0);
   });

@@ -1,15 +1,17 @@
-// The scheduler's properties over random programs, without a test framework: properties.test.ts binds them to jest, and
+// Over 300 lines: one list of properties. The scheduler's properties over random programs, without a test framework: properties.test.ts binds them to jest, and
 // `RUNS=2000 SEED=1 node test/core/workflow/properties.ts` runs them deeper, under plain Node.
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import type { Json } from "../../../shared/core/json.ts";
 import { awaitedSignals } from "../../../shared/core/workflow/awaited.ts";
+import type { WorkflowFn } from "../../../shared/core/workflow/context.ts";
 import type { RunFact, RunLog } from "../../../shared/core/workflow/fold.ts";
-import { isOperation, isRunFact } from "../../../shared/core/workflow/fold.ts";
+import { foldRun, isOperation, isRunFact } from "../../../shared/core/workflow/fold.ts";
 import { type ClaimablePlan, claims, planTick } from "../../../shared/core/workflow/plan.ts";
 import type { Advance, PendingOperation } from "../../../shared/core/workflow/schedule.ts";
 import { Asked } from "./asked.ts";
-import { choices, edit, plain, program, programOf, restyled, type Style, twins } from "./programs.ts";
-import { drive, factsOf, type Log, normal, Paid, World } from "./world.ts";
+import { blind, choices, edit, plain, program, programOf, restyled, type Style, type Tree, twins } from "./programs.ts";
+import { drive, factsOf, type Happening, type Log, normal, Paid, partsOf, World } from "./world.ts";
 
 /** What a session of properties covered. */
 export const tally: Record<string, number> = {};
@@ -19,6 +21,8 @@ const count = (what: string, n = 1): void => {
 
 export interface Property {
   readonly name: string;
+  /** Of how many of the runs of others it does; default: all. */
+  readonly share?: number;
   check(parameters: fc.Parameters<unknown>): Promise<void>;
 }
 const property = <T>(name: string, of: fc.IAsyncPropertyWithHooks<T>): Property => {
@@ -39,26 +43,36 @@ const asLog = ({ decisions }: Advance, world: World): Log =>
 const operationsOf = (result: Advance, world: World): Log => asLog(result, world).filter(isOperation);
 const shape = (outcome: object): string => JSON.stringify({ ...outcome, pending: 0, steps: 0 });
 
+/** The same happenings, several in a tick. */
+async function inGroups(
+  workflow: WorkflowFn<Json>,
+  story: readonly Happening[],
+  sizes: readonly number[],
+): Promise<World> {
+  const many = new World();
+  await many.tick(workflow);
+  for (let i = 0, group = 0; i < story.length && many.outcome.type === "blocked"; group++) {
+    const batch: RunFact[] = [];
+    for (let k = (sizes[group % sizes.length] ?? 0) % 7; i < story.length && k >= 0; k--) {
+      const happening = story[i];
+      const facts = happening && factsOf(many, happening);
+      if (!facts) break;
+      batch.push(...facts);
+      i++;
+    }
+    assert.ok(batch.length > 0, "a happening's operation is on record by then");
+    await many.tick(workflow, batch);
+  }
+  return many;
+}
+
 const grouping = (name: string, style: Style): Property =>
   property(
     `any grouping of arrivals gives the log and the result of one completion a tick (${name})`,
     fc.asyncProperty(program, choices, choices, async (tree, how, sizes) => {
       const workflow = programOf(tree, style);
       const { world: one, story } = await drive(workflow, how);
-      const many = new World();
-      await many.tick(workflow);
-      for (let i = 0, group = 0; i < story.length && many.outcome.type === "blocked"; group++) {
-        const batch: RunFact[] = [];
-        for (let k = (sizes[group % sizes.length] ?? 0) % 7; i < story.length && k >= 0; k--) {
-          const happening = story[i];
-          const facts = happening && factsOf(many, happening);
-          if (!facts) break;
-          batch.push(...facts);
-          i++;
-        }
-        assert.ok(batch.length > 0, "a happening's operation is on record by then");
-        await many.tick(workflow, batch);
-      }
+      const many = await inGroups(workflow, story, sizes);
       const a = normal(one.log);
       const b = normal(many.log);
       assert.deepEqual(b.ops, a.ops);
@@ -98,6 +112,54 @@ const prefixes = (name: string, style: Style): Property =>
       assert.equal(shape(result.outcome), shape(world.outcome));
     }),
   );
+/** Of one part. */
+const unended = (log: RunLog): RunLog => log.filter((e, i) => i === 0 || !(isEnding(e) || e.type === "RunContinued"));
+
+/** Programs one after the other, each in a part of its own: what one says is the next one's input. */
+const endless =
+  (trees: readonly Tree[], style: Style): WorkflowFn<Json> =>
+  async (ctx) => {
+    const { at, said } = (ctx.input ?? { at: 0, said: "" }) as { at: number; said: string };
+    const tree = trees[at];
+    if (tree === undefined) return said;
+    const more = await programOf(tree, style)(ctx).catch((e: Error) => style.heard(e.message));
+    return await ctx.continueAsNew({ at: at + 1, said: `${said}|${String(more)}` });
+  };
+
+const continuing = (name: string, style: Style): Property =>
+  property(
+    `a run that goes on anew: no prefix is contradicted, its last part says all, and grouping doesn't show (${name})`,
+    fc.asyncProperty(fc.array(program, { minLength: 2, maxLength: 3 }), choices, choices, async (trees, how, sizes) => {
+      const workflow = endless(trees, blind(style));
+      const { world, story } = await drive(workflow, how, 40);
+      const parts = partsOf(world.raw);
+      const whole = parts.map((part) => normal(unended(part)));
+      for (let n = 1; n <= world.raw.length; n++) {
+        const prefix = new World(world.raw.slice(0, n));
+        const { history } = prefix;
+        assert.deepEqual(foldRun(prefix.raw.slice(history.begun.seq - 1)), history);
+        const result = await prefix.advance(workflow);
+        assert.ok(result.outcome.type !== "cut" && !isForeign(result), result.outcome.type);
+        const mine = normal(unended([...prefix.log, ...asLog(result, prefix)]));
+        assert.deepEqual(mine.ops, whole[prefix.part]?.ops.slice(0, mine.ops.length));
+        count("prefixes of runs that go on anew");
+      }
+      const many = await inGroups(workflow, story, sizes);
+      const [a, b] = [parts.map(normal), partsOf(many.raw).map(normal)];
+      assert.deepEqual(
+        b.map((part) => part.ops),
+        a.map((part) => part.ops),
+      );
+      assert.deepEqual(
+        b.map((part) => part.end),
+        a.map((part) => part.end),
+      );
+      assert.equal(many.outcome.type, world.outcome.type);
+      count("… parts", whole.length);
+      count("… signals kept", world.raw.flatMap((e) => (e.type === "RunContinued" ? e.signals : [])).length);
+    }),
+  );
+
 const isForeign = ({ outcome }: Advance): boolean =>
   outcome.type === "failed" && outcome.error.code === "workflow.foreign_await";
 
@@ -243,6 +305,8 @@ export const properties: readonly Property[] = [
   grouping("many equal operations", twins),
   prefixes("unlike operations", plain),
   prefixes("many equal operations", twins),
+  { ...continuing("unlike operations", plain), share: 0.25 },
+  { ...continuing("many equal operations", twins), share: 0.25 },
   refactoring,
   editing,
   deciding,
@@ -266,9 +330,9 @@ if (import.meta.filename === process.argv[1]) {
     if (authorsCode() === null) throw e;
     count("rejections that only the guard saw");
   });
-  for (const { name, check } of properties) {
+  for (const { name, check, share = 1 } of properties) {
     const from = performance.now();
-    await check(parameters(500));
+    await check(parameters(500 * share));
     console.log(`ok ${name} (${Math.round(performance.now() - from)} ms)`);
   }
   console.log(summary());

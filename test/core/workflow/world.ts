@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { type Recorded, type RunEvent, runEvent, type TaskOutcome } from "../../../shared/core/events.ts";
 import type { Json } from "../../../shared/core/json.ts";
 import type { WorkflowFn } from "../../../shared/core/workflow/context.ts";
+import { partOf } from "../../../shared/core/workflow/continued.ts";
 import {
   foldRun,
   isOperation,
@@ -33,6 +34,7 @@ export class World {
   now = 1_000;
   seed = "seed";
   operationsMax = 500;
+  refuses: (input: Json) => string | null = () => null;
   /** Content of every task ever planned, by id. */
   readonly digests = new Map<string, string>();
   readonly contents = new Map<string, string>();
@@ -56,9 +58,15 @@ export class World {
   }
   advance(workflow: WorkflowFn<Json>): Promise<Advance> {
     const tick = { now: this.now, seed: this.seed, operationsMax: this.operationsMax };
-    return advance({ workflow, input: this.input, runId: "run-1", depth: 0 }, this.history, tick);
+    const { history, refuses } = this;
+    const input = history.begun.type === "RunContinued" ? history.begun.input : this.input;
+    return advance({ workflow, input, runId: "run-1", depth: 0, refuses }, history, tick);
   }
-  /** Absorbs facts, advances, records: again after a cut, or when a plan brought facts at once. */
+  /** Which part of the run it is in. */
+  get part(): number {
+    return partOf(this.history);
+  }
+  /** Absorbs facts, advances, records: again after a cut, when it goes on anew, or when a plan brought facts at once. */
   async tick(workflow: WorkflowFn<Json>, facts: readonly RunFact[] = []): Promise<Outcome> {
     for (const fact of facts) this.add(fact);
     for (;;) {
@@ -73,7 +81,7 @@ export class World {
       }
       const size = this.raw.length + result.decisions.length;
       this.record(result);
-      if (this.raw.length === size) return this.outcome;
+      if (this.raw.length === size && result.outcome.type !== "continued") return this.outcome;
     }
   }
   record({ decisions }: Advance): void {
@@ -146,8 +154,11 @@ export interface Happening {
   readonly how: number;
   /** Nothing ends: a signal comes, whoever waits. */
   readonly signal?: true;
+  /** In which part of the run. */
+  readonly part: number;
 }
-export function factsOf(world: World, { nth, how, signal }: Happening): RunFact[] | undefined {
+export function factsOf(world: World, { nth, how, signal, part }: Happening): RunFact[] | undefined {
+  if (world.part !== part) return undefined;
   if (signal) return [{ type: "SignalReceived", signal: `s${nth % 3}`, value: `early${how}`, inboxSeq: 1 }];
   const op = world.ops[nth];
   return op && ends(op, nth, how);
@@ -169,6 +180,7 @@ export async function drive(
     const happening: Happening = {
       nth: world.ops.findIndex((op) => op.seq === seq),
       how: c,
+      part: world.part,
       ...(c % 7 === 0 ? { signal: true } : {}),
     };
     story.push(happening);
@@ -179,7 +191,7 @@ export async function drive(
 
 /** The log with operations named by their place in issue order: what must be equal whatever the grouping. Of an ended run what had completed (S7). */
 export function normal(log: RunLog): { ops: string[]; facts: string[]; end: string[] } {
-  const end = log.filter((e) => e.type === "RunCompleted" || e.type === "RunFailed");
+  const end = log.filter((e, i) => /^Run(Completed|Failed)$/.test(e.type) || (e.type === "RunContinued" && i > 0));
   const facts = log.filter(isRunFact);
   const completed = new Set(facts.map((fact) => ("op" in fact ? fact.op : 0)));
   const ops = log.filter(isOperation).filter((op) => end.length === 0 || completed.has(op.seq) || needsNobody(op));
@@ -189,9 +201,14 @@ export function normal(log: RunLog): { ops: string[]; facts: string[]; end: stri
       text({ ...op, after: place.get(op.after), wave: 0, tasks: "tasks" in op ? op.tasks.length : 0, run: "" }),
     ),
     facts: facts.map((fact) => text({ ...fact, op: "op" in fact ? place.get(fact.op) : 0 })),
-    end: end.map(text),
+    end: end.map((e) => text({ ...e, nextWave: 0, recordedAt: 0 })),
   };
 }
+/** A log's parts, each with the event that ended it. */
+export const partsOf = (log: RunLog): RunLog[] => {
+  const ends = log.flatMap((e, i) => (e.type === "RunContinued" ? [i] : []));
+  return [...ends, log.length].map((end, k) => log.slice(ends[k - 1] ?? 0, end + 1));
+};
 const needsNobody = (op: Operation): boolean =>
   "value" in op || op.type === "SignalAwaited" || (op.type === "WavePlanned" && op.tasks.length === 0);
 const text = (event: object): string => JSON.stringify({ ...event, seq: 0 });

@@ -80,6 +80,7 @@ describe("what the log says of a task", () => {
     attempts: 1,
     wave: 1,
     headSeq: 9,
+    sealedSeq: 0,
     copiedSeq: 0,
     problem: null,
   });
