@@ -69,6 +69,8 @@ export interface Laptop {
   serves(agent: AgentDefinition): boolean;
   /** A reload's new code, as the next generation. */
   deploy(agent: AgentDefinition): Promise<Deployed>;
+  /** A reload's agent whose files don't make one now. Code of it that is served goes on being served. */
+  refuse(name: string, problems: readonly LoadProblem[]): void;
   /** Lets go of the database. Work has stopped before. */
   close(): Promise<void>;
 }
@@ -101,8 +103,19 @@ const whatOpens = (stateFolder: string): string =>
     ? "Starting the embedded Postgres …"
     : "Making a Postgres database in the state folder, which has none yet …";
 
+/** Each agent's as it was loaded last. */
+function problemsFrom(first: readonly LoadProblem[]): Pick<Laptop, "refuse"> & { problems(): readonly LoadProblem[] } {
+  let problems = first;
+  return {
+    problems: () => problems,
+    refuse: (name, now) => {
+      problems = [...problems.filter(({ agent }) => agent !== name), ...now];
+    },
+  };
+}
+
 async function composeOver(database: Database, options: LaptopOptions): Promise<Laptop> {
-  const { log } = options;
+  const { log, leaseMs = LEASE_MS } = options;
   const loaded = await saidIfSlow("Loading agents …", options.onProgress, loadFrom(options));
   const deployments = createDeployments(database);
   const deploying = deployed(database, deployments, loaded.agents, options.role);
@@ -111,7 +124,6 @@ async function composeOver(database: Database, options: LaptopOptions): Promise<
   const appends = createHistogram(APPEND_BOUNDS_S);
   const store = createStore(database, { appended: (ms) => appends.add(ms / 1_000) });
   const { queue, live, watching, hearNoMore } = hearing(database, log);
-  const leaseMs = options.leaseMs ?? LEASE_MS;
   const { flow, keeper } = createHolds({
     streams: store.streams,
     flow: createPostgresFlow(database),
@@ -132,26 +144,25 @@ async function composeOver(database: Database, options: LaptopOptions): Promise<
     leaseMs,
     files: createPostgresFiles(database),
     flow,
-    models: createModels({
-      env: options.env,
-      ...(options.scripted === undefined ? {} : { scripted: options.scripted }),
-    }),
+    models: createModels({ env: options.env, scripted: options.scripted ?? {} }),
     uuid: randomUUID,
     random: Math.random,
     sleep,
   };
-  const page = consoleFiles();
+  const { problems, refuse } = problemsFrom(loaded.problems);
   return {
     engine,
     database,
     agents,
-    problems: loaded.problems,
+    get problems() {
+      return problems();
+    },
     http: (key) =>
       httpDeps({
         engine,
         live: watching,
-        problems: () => loaded.problems,
-        console: page,
+        problems,
+        console: consoleFiles(),
         database,
         queues: () => depthsOf(database),
         appends,
@@ -163,8 +174,10 @@ async function composeOver(database: Database, options: LaptopOptions): Promise<
       await migrate(database, [own.name]);
       const deployed = await registered(deployments)(own);
       agents.replace(deployed);
+      refuse(own.name, []);
       return deployed;
     },
+    refuse,
     close: async () => {
       keeper.close();
       await hearNoMore();

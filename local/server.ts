@@ -86,6 +86,7 @@ export function watchFor(
   const onChange = async (change: AgentChange): Promise<void> => {
     try {
       const generation = change.type === "loaded" ? (await laptop.deploy(change.agent)).generation : null;
+      if (change.type === "broken") laptop.refuse(change.name, change.problems);
       onAgentChange(change, generation);
     } catch (e) {
       options.log.error("a reload wasn't registered; save the file again", { error: messageOf(e) });

@@ -201,6 +201,27 @@ describe("deployers and workers (I7)", () => {
     await laptop.close();
   });
 
+  test("who starts a run of an agent that a reload refused is told what is wrong with it now", async () => {
+    const changes: AgentChange[] = [];
+    const { record, key } = await bench.serve(model, { onAgentChange: (change) => void changes.push(change) });
+    const api = createApi(record.url, key);
+    const refused = (text: string) =>
+      expect(api.start({ agent: "late", input: "x" })).rejects.toMatchObject({
+        message: expect.stringContaining(text),
+      });
+    const edited = async (yaml: string): Promise<void> => {
+      const before = changes.length;
+      await bench.write("agents/late/agent.yaml", yaml);
+      while (changes.length === before) await sleep(50);
+    };
+    await edited("name: late\ncolour: red\n");
+    await refused("colour");
+    await edited("name: late\nshape: round\n");
+    await refused("shape");
+    await edited("name: late\ndescription: d\nroles:\n  main: { model: mock/script, system: s }\n");
+    expect(await api.start({ agent: "late", input: "x" })).toMatchObject({ agent: "late" });
+  });
+
   test("`toren worker` works on what a server without a worker takes in", async () => {
     await bench.serve(model, { worker: false });
     const { value } = await bench.json(["run", "echo", "hello", "--detach"]);

@@ -35,10 +35,11 @@ export function createNotices(database: Pick<Database, "session">, log: Log): No
     try {
       listener = await openListener(database, [...ears.keys()], heard, later);
       away = false;
-      for (const [channel, set] of ears) {
-        listener.listen(channel); // those that came meanwhile
-        for (const ear of set) ear.again();
-      }
+      // Those that came meanwhile too: each is told when it is heard, and not before.
+      for (const [channel, set] of ears)
+        listener.listen(channel, () => {
+          for (const ear of set) ear.again();
+        });
     } catch (e) {
       if (!away && !closed) log.warn("not listening, asking instead", { error: messageOf(e) });
       away = true;

@@ -37,7 +37,7 @@ export function createPdfReader(bounds: PdfBounds = BOUNDS): ReadPdf {
   let last: Promise<unknown> = Promise.resolve();
   return (content) => {
     const read = last.then(() => readInThread(content, bounds));
-    last = read;
+    last = read.catch(() => {}); // one that couldn't be begun keeps no other waiting
     return read;
   };
 }

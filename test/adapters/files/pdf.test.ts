@@ -27,6 +27,12 @@ describe("the text of a PDF", () => {
     expect((await createPdfReader()(pdf)).ok).toBe(true);
   });
 
+  test("one that can't be handed to a reader keeps no other from being read", async () => {
+    const reader = createPdfReader();
+    await expect(reader((() => {}) as never)).rejects.toThrow("could not be cloned");
+    expect(await reader(makePdf([["a"]]))).toEqual({ ok: true, pageTexts: ["a"] });
+  });
+
   test("reading leaves the bytes as they are", async () => {
     const pdf = makePdf([["a"]]);
     const copy = Uint8Array.from(pdf);

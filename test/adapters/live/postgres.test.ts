@@ -66,6 +66,29 @@ const textOf = (pieces: readonly LivePiece[]): string => {
 const watchers = async (runId: string): Promise<number> =>
   (await db.database.pool.query("SELECT 1 FROM toren_control.run_watchers WHERE run_id = $1", [runId])).rows.length;
 
+test("who asks to hear while the connection is being made is told that it may have missed something once it is heard", async () => {
+  const session = async () => {
+    const client = await db.database.session();
+    const query = client.query.bind(client) as (text: string) => Promise<unknown>;
+    const late = async (text: string): Promise<unknown> => {
+      if (text.endsWith("toren_second")) await pause(200);
+      return await query(text);
+    };
+    return Object.assign(client, { query: late as never });
+  };
+  const own = createNotices({ session }, silent);
+  opened.push(own);
+  own.on("toren_first", () => {});
+  const heard: string[] = [];
+  own.on(
+    "toren_second",
+    (payload) => heard.push(payload),
+    () => void db.database.pool.query("SELECT pg_notify('toren_second', 'said')"),
+  );
+  await until(() => heard.length > 0);
+  expect(heard).toEqual(["said"]);
+});
+
 describe("what is said while somebody watches", () => {
   test("goes out in batches, whatever it holds", async () => {
     const [out, runId] = [worker(), randomUUID()];

@@ -209,6 +209,20 @@ describe("a run's id as people type it", () => {
     expect(await wholeRunId(api, ids[0] ?? "")).toBe(ids[0]);
   });
 
+  test("an old run is looked for by the server; of too short a beginning it is said that not all were looked at", async () => {
+    const asked: unknown[] = [];
+    const many = apiWith({
+      list: async ({ text } = {}) => {
+        asked.push(text);
+        const found = { ...ended, runId: ids[2] ?? "" };
+        return text === undefined ? { runs: [], next: "more" } : { runs: [found], next: null };
+      },
+    });
+    expect(await wholeRunId(many, "bbbb")).toBe(ids[2]);
+    expect(asked).toEqual(["bbbb"]);
+    await expect(wholeRunId(many, "bbb")).rejects.toThrow(/None of the newest runs' ids begins with "bbb"\. Give more/);
+  });
+
   test("one that several have, or none, is refused with what is there", async () => {
     await expect(wholeRunId(api, "aaaa")).rejects.toThrow(/2 runs' ids begin with "aaaa": aaaa1111.*aaaa2222/);
     await expect(wholeRunId(api, "cccc")).rejects.toMatchObject({ code: "run.unknown" });
