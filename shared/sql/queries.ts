@@ -484,11 +484,11 @@ WITH old AS MATERIALIZED (
 ), budgets AS (DELETE FROM :agent.budgets t USING erased e WHERE t.run_id = e.run_id
 ), waves AS (DELETE FROM :agent.waves t USING erased e WHERE t.run_id = e.run_id
 ), runs AS (DELETE FROM :agent.runs t USING erased e WHERE t.run_id = e.run_id
-), lacking AS (
+), lacking AS MATERIALIZED (
   SELECT s.stream_id = 'run' AS own, s.outcome, s.simulated, s.counted IS NULL AS fresh, ARRAY[s.model_calls - coalesce(s.counted[1], 0),
          s.tokens_in - coalesce(s.counted[2], 0), s.tokens_out - coalesce(s.counted[3], 0), s.cost_nano - coalesce(s.counted[4], 0),
          s.unpriced - coalesce(s.counted[5], 0), s.retries - coalesce(s.counted[6], 0), s.cuts - coalesce(s.counted[7], 0), s.replays - coalesce(s.counted[8], 0)] AS d
-  FROM :agent.streams s JOIN erased e ON e.run_id = s.run_id WHERE s.count_at IS NOT NULL
+  FROM :agent.streams s JOIN erased e ON e.run_id = s.run_id WHERE s.count_at IS NOT NULL ORDER BY s.run_id, s.stream_id FOR UPDATE OF s
 ), added AS (
   UPDATE :agent.totals t SET
     runs_started = t.runs_started + l.started, runs_completed = t.runs_completed + l.completed, runs_failed = t.runs_failed + l.failed,
@@ -1403,7 +1403,7 @@ WITH locked AS MATERIALIZED (
   SELECT r.run_id, k.own, k.cut FROM :agent.runs r
   JOIN (SELECT $1::uuid AS run_id, true AS own, (go.wait = 'cut')::int AS cut FROM go WHERE go.wait IN ('cut', 'timer', 'retry', 'signal')
         UNION ALL SELECT run_id, false, 0 FROM child) k ON k.run_id = r.run_id
-  WHERE (SELECT count(*) FROM moved) > 0 ORDER BY r.run_id FOR UPDATE OF r
+  WHERE (SELECT count(*) FROM moved) > 0 AND (SELECT count(*) FROM ripe) >= 0 ORDER BY r.run_id FOR UPDATE OF r
 ), stated AS (
   UPDATE :agent.runs r SET waiting_cut = r.waiting_cut - k.cut, phase = 'running',
     ended = CASE WHEN k.own THEN r.ended END, ended_at = CASE WHEN k.own THEN r.ended_at END, output = CASE WHEN k.own THEN r.output END,
@@ -1439,9 +1439,10 @@ WITH RECURSIVE tree AS (
 ), raised AS (
   UPDATE :agent.budgets b SET cap_tokens = coalesce($5::bigint, b.cap_tokens), cap_nano = coalesce($6::bigint, b.cap_nano)
   FROM moved WHERE b.run_id = $1::uuid AND ($5::bigint IS NOT NULL OR $6::bigint IS NOT NULL)
+  RETURNING b.run_id
 ), stated AS (
   UPDATE :agent.runs r SET ended = NULL, ended_at = NULL, output = NULL, error = NULL, phase = 'running', retries = r.retries + 1
-  FROM moved WHERE r.run_id = $1::uuid
+  FROM moved WHERE r.run_id = $1::uuid AND (SELECT count(*) FROM raised) >= 0
 )
 SELECT head_seq FROM moved
 `,

@@ -2,8 +2,9 @@
 -- A run's children go with it, and never before it: its log names them. So a tree is looked at, and counted, as one.
 -- Whoever retries such a run at this moment has its stream's row, and it is passed over; who comes later finds none.
 -- What requests begin with (request_headers) is of the code and stays; so does the audit.
--- Locks: the streams' rows of the runs, SKIP LOCKED for their own; then what is deleted, which nobody else writes; then the row of totals.
--- What the totals lack of them yet is added as in count-streams: what was paid stays paid.
+-- Locks: the runs' own stream rows, SKIP LOCKED; then the stream rows that the totals lack something of; then the row of totals; then what is deleted,
+-- which nobody else writes. What the totals lack is added as in count-streams, which locks in the same order: read unlocked, it would be added twice where
+-- count-streams is at work on it.
 -- $1 run ids uuid[] (null: by age)  $2 ended before so many ms float8  $3 runs int  $4 events bigint (a run more may pass it)  $5 only look bool
 WITH old AS MATERIALIZED (
   SELECT r.run_id, r.ended_at FROM :agent.runs r JOIN :agent.streams s ON s.run_id = r.run_id AND s.stream_id = 'run'
@@ -35,11 +36,11 @@ WITH old AS MATERIALIZED (
 ), budgets AS (DELETE FROM :agent.budgets t USING erased e WHERE t.run_id = e.run_id
 ), waves AS (DELETE FROM :agent.waves t USING erased e WHERE t.run_id = e.run_id
 ), runs AS (DELETE FROM :agent.runs t USING erased e WHERE t.run_id = e.run_id
-), lacking AS (
+), lacking AS MATERIALIZED (
   SELECT s.stream_id = 'run' AS own, s.outcome, s.simulated, s.counted IS NULL AS fresh, ARRAY[s.model_calls - coalesce(s.counted[1], 0),
          s.tokens_in - coalesce(s.counted[2], 0), s.tokens_out - coalesce(s.counted[3], 0), s.cost_nano - coalesce(s.counted[4], 0),
          s.unpriced - coalesce(s.counted[5], 0), s.retries - coalesce(s.counted[6], 0), s.cuts - coalesce(s.counted[7], 0), s.replays - coalesce(s.counted[8], 0)] AS d
-  FROM :agent.streams s JOIN erased e ON e.run_id = s.run_id WHERE s.count_at IS NOT NULL
+  FROM :agent.streams s JOIN erased e ON e.run_id = s.run_id WHERE s.count_at IS NOT NULL ORDER BY s.run_id, s.stream_id FOR UPDATE OF s
 ), added AS (
   UPDATE :agent.totals t SET
     runs_started = t.runs_started + l.started, runs_completed = t.runs_completed + l.completed, runs_failed = t.runs_failed + l.failed,

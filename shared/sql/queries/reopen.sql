@@ -70,7 +70,7 @@ WITH locked AS MATERIALIZED (
   SELECT r.run_id, k.own, k.cut FROM :agent.runs r
   JOIN (SELECT $1::uuid AS run_id, true AS own, (go.wait = 'cut')::int AS cut FROM go WHERE go.wait IN ('cut', 'timer', 'retry', 'signal')
         UNION ALL SELECT run_id, false, 0 FROM child) k ON k.run_id = r.run_id
-  WHERE (SELECT count(*) FROM moved) > 0 ORDER BY r.run_id FOR UPDATE OF r
+  WHERE (SELECT count(*) FROM moved) > 0 AND (SELECT count(*) FROM ripe) >= 0 ORDER BY r.run_id FOR UPDATE OF r
 ), stated AS (
   UPDATE :agent.runs r SET waiting_cut = r.waiting_cut - k.cut, phase = 'running',
     ended = CASE WHEN k.own THEN r.ended END, ended_at = CASE WHEN k.own THEN r.ended_at END, output = CASE WHEN k.own THEN r.output END,

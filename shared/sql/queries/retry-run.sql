@@ -29,8 +29,9 @@ WITH RECURSIVE tree AS (
 ), raised AS (
   UPDATE :agent.budgets b SET cap_tokens = coalesce($5::bigint, b.cap_tokens), cap_nano = coalesce($6::bigint, b.cap_nano)
   FROM moved WHERE b.run_id = $1::uuid AND ($5::bigint IS NOT NULL OR $6::bigint IS NOT NULL)
-), stated AS (
+  RETURNING b.run_id
+), stated AS (                                     -- reads `raised`, so that it locks after it
   UPDATE :agent.runs r SET ended = NULL, ended_at = NULL, output = NULL, error = NULL, phase = 'running', retries = r.retries + 1
-  FROM moved WHERE r.run_id = $1::uuid
+  FROM moved WHERE r.run_id = $1::uuid AND (SELECT count(*) FROM raised) >= 0
 )
 SELECT head_seq FROM moved

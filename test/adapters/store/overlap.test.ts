@@ -6,7 +6,7 @@ import { migrate } from "../../../shared/adapters/store/migrate.ts";
 import { createStore } from "../../../shared/adapters/store/postgres.ts";
 import type { Database } from "../../../shared/ports/database.ts";
 import type { StreamRef } from "../../../shared/ports/store.ts";
-import { type Bench, completed, createBench, event, terminal } from "../../conformance/store/bench.ts";
+import { type Bench, completed, createBench, event, failed, terminal, wave } from "../../conformance/store/bench.ts";
 import { type TestDatabase, testDatabase } from "../../support/database.ts";
 
 const AGENT = "overlap";
@@ -27,14 +27,15 @@ afterAll(async () => {
 });
 
 /** Starts all of it while the stream's row is held, and lets go when that many statements wait for a lock. */
-async function together<T>(stream: StreamRef, begin: readonly (() => Promise<T>)[]): Promise<T[]> {
+const together = <T>({ runId, streamId }: StreamRef, begin: readonly (() => Promise<T>)[]): Promise<T[]> =>
+  beside(`streams WHERE run_id = '${runId}' AND stream_id = '${streamId}'`, begin);
+
+/** The same of any row, with a look at the database before it lets go. */
+async function beside<T>(row: string, begin: readonly (() => Promise<T>)[], look = async () => {}): Promise<T[]> {
   const client = await db.database.pool.connect();
   try {
     await client.query("BEGIN");
-    await client.query(`SELECT FROM agent_${AGENT}.streams WHERE run_id = $1 AND stream_id = $2 FOR UPDATE`, [
-      stream.runId,
-      stream.streamId,
-    ]);
+    await client.query(`SELECT FROM agent_${AGENT}.${row} FOR UPDATE`);
     const begun = Promise.all(begin.map((start) => start()));
     const end = Date.now() + 10_000;
     for (let waiting = 0; waiting < begin.length; await sleep(5)) {
@@ -44,6 +45,7 @@ async function together<T>(stream: StreamRef, begin: readonly (() => Promise<T>)
       waiting = rows[0]?.n ?? 0;
       if (Date.now() > end) throw new Error(`${waiting} of ${begin.length} statements wait`);
     }
+    await look();
     await client.query("COMMIT");
     return await begun;
   } finally {
@@ -90,4 +92,29 @@ test("I10: a fact and a park: the park is refused, or its stream is woken", asyn
     ["parked", "ready"],
     ["running", "running"],
   ]).toContainEqual([(parked as { status: string }).status, status]);
+});
+
+test("a retry waits for its budget, and for its wave, before it holds the run's row", async () => {
+  const runId = await b.run({ budget: { totalTokens: 1, maxCostUsd: null } });
+  const run = await b.take(b.stream(runId));
+  await run.plan(wave(0, 1, { onTaskFailure: "collect" }));
+  await b.end(b.stream(runId, "task:w0t0"), failed);
+  await run.write([event("RunFailed")], failed);
+  const free = async (): Promise<void> => {
+    const { rows } = await db.database.pool.query(
+      `SELECT FROM agent_${AGENT}.runs WHERE run_id = $1 FOR UPDATE SKIP LOCKED`,
+      [runId],
+    );
+    expect(rows).toHaveLength(1);
+  };
+  const as = { head: run.head, by: "p", caps: { totalTokens: 2, maxCostUsd: null } };
+  const retry = () => b.store.retries.retry({ agent: AGENT, runId }, as);
+  expect(await beside(`budgets WHERE run_id = '${runId}'`, [retry], free)).toEqual([true]);
+
+  const first = await b.take(b.stream(runId));
+  await first.write([], { type: "park", absorbed: first.lease.inboxSeq, wait: "timer", wakeAt: 0 });
+  const { lease } = await b.take(b.stream(runId)); // its row says `waitingTimer`, so it changes
+  const again = { tasks: ["w0t0"], children: [], generation: 1, answers: [], by: "p", events: [event("A")] };
+  const reopen = () => b.store.retries.reopen({ lease, head: lease.head, ...again });
+  expect(await beside(`waves WHERE run_id = '${runId}'`, [reopen], free)).toMatchObject([{ type: "ok" }]);
 });

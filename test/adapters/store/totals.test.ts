@@ -83,6 +83,33 @@ describe("totals", () => {
     expect([after.started - before.started, after.ended.completed - before.ended.completed]).toEqual([2, 2]);
   });
 
+  test("a run that is erased while somebody adds what it counted is added once", async () => {
+    const { runId, run, tasks } = await b.planned(1);
+    const task = await b.take(tasks[0] as never);
+    await run.write([event("RunCompleted")], completed());
+    await add();
+    await task.write([answer(1), event("TaskCompleted", { result: 1 })], completed());
+    const before = await totals.figures("suite");
+    const adds = await db.database.pool.connect();
+    try {
+      await adds.query("BEGIN");
+      await adds.query(QUERIES["count-streams"].replaceAll(/(?<!:):agent\b/g, "agent_suite"), [100, 0]);
+      const erased = b.store.erasure.erase("suite", { runIds: [runId] }, { runs: 1, events: 100, dryRun: false });
+      await until(async () => {
+        const { rows } = await db.database.appends.query(
+          "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+        );
+        return rows.length > 0;
+      });
+      await adds.query("COMMIT");
+      expect(await erased).toHaveLength(1);
+    } finally {
+      adds.release(true);
+    }
+    const after = await totals.figures("suite");
+    expect([after.modelCalls - before.modelCalls, after.nanoUsd - before.nanoUsd]).toEqual([1, 1e9]);
+  });
+
   test("what is worked on goes behind what waits, so that a batch can't starve others", async () => {
     const busy = await b.take(b.stream(await b.run()));
     await add();
