@@ -4,6 +4,7 @@ import { TorenError } from "../core/errors.ts";
 import { ERASE_BATCH_EVENTS, ERASE_BATCH_RUNS, RETENTION_BATCHES_MAX } from "../core/limits.ts";
 import type { Told } from "./cancel-run.ts";
 import type { EngineDeps } from "./deps.ts";
+import { eachAgent } from "./each-agent.ts";
 
 type EraseDeps = Pick<EngineDeps, "store" | "files">;
 
@@ -50,17 +51,17 @@ export async function pruneRuns(
 
 /** What agents' rules (`retention` in agent.yaml) no longer keep, bounded: what is left over goes the next time. */
 export async function retain(deps: EraseDeps & Pick<EngineDeps, "agents" | "log">): Promise<void> {
-  for (const agent of deps.agents.names()) {
+  await eachAgent(deps, async (agent) => {
     const olderThanMs = deps.agents.get(agent)?.agent.retentionMs;
-    if (olderThanMs === undefined) continue;
     let runs = 0;
-    for (let batches = 0; batches < RETENTION_BATCHES_MAX; batches++) {
+    for (let batches = 0; olderThanMs !== undefined && batches < RETENTION_BATCHES_MAX; batches++) {
       const pruned = await pruneRuns(deps, { agent, olderThanMs, dryRun: false });
       runs += pruned.runs;
       if (!pruned.more) break;
     }
     if (runs > 0) deps.log.info("old runs were erased", { agent, runs });
-  }
+    return runs;
+  });
 }
 
 /** Files that only these runs had. One that can't be removed now is a file that nobody has, as any other that was never attached. */

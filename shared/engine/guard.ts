@@ -1,6 +1,7 @@
 // The guardian's pass: nudges what is stalled or due, and once an hour looks for parked streams that nobody would ever wake (I9, I10).
 import { CRASHES_BEFORE_SOLO, GUARDIAN_BACKOFF_MS, GUARDIAN_BATCH_STREAMS } from "../core/limits.ts";
 import type { EngineDeps } from "./deps.ts";
+import { eachAgent } from "./each-agent.ts";
 import { hintOf, laneOf, nudge } from "./hints.ts";
 
 export interface Guarded {
@@ -41,19 +42,4 @@ export async function audit(deps: GuardDeps): Promise<{ fixed: number }> {
     }
   });
   return { fixed };
-}
-
-/** The sum over all agents. One whose schema is broken keeps nobody else from being looked at; the first failure is thrown when all were. */
-async function eachAgent(deps: GuardDeps, look: (agent: string) => Promise<number>): Promise<number> {
-  let sum = 0;
-  const failures: unknown[] = [];
-  for (const agent of deps.agents.names()) {
-    try {
-      sum += await look(agent);
-    } catch (e) {
-      failures.push(e);
-    }
-  }
-  if (failures.length > 0) throw failures[0];
-  return sum;
 }

@@ -2,9 +2,13 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import { createPostgresFiles } from "../../shared/adapters/files/postgres.ts";
 import { createScriptedModel } from "../../shared/adapters/model/script.ts";
+import { createTotals } from "../../shared/adapters/store/totals.ts";
+import { addCounts } from "../../shared/engine/add-counts.ts";
 import { eraseRun, pruneRuns, retain } from "../../shared/engine/erase-runs.ts";
 import { retryRun } from "../../shared/engine/retry-run.ts";
 import { startRun } from "../../shared/engine/start-run.ts";
+import type { Agents } from "../../shared/ports/agents.ts";
+import type { Totals } from "../../shared/ports/totals.ts";
 import { agent, role, serving, workflow } from "../support/agents.ts";
 import { createStack, type Stack } from "../support/stack.ts";
 import { AGENT, type EngineTest, engineTest, firstText } from "./support.ts";
@@ -129,4 +133,23 @@ test("an agent's own rule is carried out, in batches", async () => {
   stack.stop();
   expect(await rows(old)).toBe(0);
   expect(await rows(young)).toBeGreaterThan(10);
+});
+
+test("an agent whose schema is broken keeps no other from its rule, nor from being counted", async () => {
+  const old = await ended(stackOf(), "old", 8);
+  const ruled = { ...agent(AGENT, [role("r")], { kind: "role", role: "r" }), retentionMs: 7 * DAY_MS };
+  const agents: Agents = { get: () => ({ agent: ruled, generation: 1 }), names: () => ["absent", AGENT] };
+  const stack = createStack({ database: t.database, agents, model: echo() });
+  const counted: string[] = [];
+  const totals = createTotals(t.database);
+  const add: Totals["add"] = async (name, ...rest) => {
+    const streams = await totals.add(name, ...rest);
+    counted.push(name);
+    return streams;
+  };
+  await expect(addCounts({ agents, totals: { ...totals, add } })).rejects.toThrow("agent_absent");
+  await expect(retain(stack.deps)).rejects.toThrow("agent_absent");
+  stack.stop();
+  expect(counted).toEqual([AGENT]);
+  expect(await rows(old)).toBe(0);
 });
