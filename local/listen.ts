@@ -50,7 +50,7 @@ export async function listen(deps: HttpDeps, port: number, host?: string): Promi
 
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
 
-export const isLoopback = (host: string | null): boolean => host !== null && LOOPBACK.test(host);
+const isLoopback = (host: string | null): boolean => host !== null && LOOPBACK.test(host);
 
 const notHere = (host: string | null): Response =>
   problemResponse(

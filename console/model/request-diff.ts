@@ -67,7 +67,7 @@ export function partText(part: Part): string {
   if (part.type === "media") return `shows ${part.kind} ${part.name}`;
   return `reasoning of ${part.provider}, kept as it was given`;
 }
-export const messagesText = (messages: RequestJson["messages"]): string =>
+const messagesText = (messages: RequestJson["messages"]): string =>
   messages.map((m) => `${m.role}:\n${m.content.map(partText).join("\n")}`).join("\n\n");
 
 /** Null: one of the two can't be read. */

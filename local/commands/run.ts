@@ -152,7 +152,7 @@ const isAnswered = (run: RunJson): boolean => run.status === "awaitingInput" && 
 const answerOf = (run: RunJson): string | null => run.turns?.findLast((turn) => turn.by === "agent")?.text ?? null;
 
 /** What `toren run --json` prints. */
-export function resultJson(run: RunJson) {
+function resultJson(run: RunJson) {
   const { modelCalls, replayed, repaid, savedTokens, savedUsd } = run.receipt;
   return {
     runId: run.runId,

@@ -34,8 +34,8 @@ export type Moment =
   /** It can't come any more. */
   | { readonly type: "missed" };
 
-export const RESEARCHER = "researcher";
-export const WRITER = "writer";
+const RESEARCHER = "researcher";
+const WRITER = "writer";
 
 /** Researchers that have to be recorded before the first kill, where there are enough of them. */
 const RESEARCHERS_RECORDED = 2;

@@ -65,7 +65,7 @@ export function restatement(text: string): string {
   return `This answer comes from a rule-based model, which can only quote what it is given, and was given nothing to quote. It was asked about: ${about}.`;
 }
 
-export function nothingFound(question: string): string {
+function nothingFound(question: string): string {
   return `Nothing was found in what was read about this: ${keyPhrase(question)}.`;
 }
 

@@ -42,7 +42,7 @@ const tool = z.object({
 });
 
 /** The part of OpenAI's chat-completions request that is understood; further members are let through unread. */
-export const chatRequest = z.object({
+const chatRequest = z.object({
   model: z.string().min(1),
   messages: z.array(message).min(1, "messages is empty"),
   tools: z.array(tool).min(1, "tools is empty").max(MAX_TOOLS_COUNT).optional(),

@@ -4,7 +4,7 @@ import type { Answer } from "./respond.ts";
 export const MODEL_ID = "rule-based-1";
 /** Said wherever a reader might take the answers for a model's. */
 export const DISCLOSURE = "rule-based: fixed rules that rank and quote what they are given, not a language model";
-export const FINGERPRINT = `${MODEL_ID}-not-a-language-model`;
+const FINGERPRINT = `${MODEL_ID}-not-a-language-model`;
 
 export interface Envelope {
   readonly id: string;

@@ -8,7 +8,7 @@ import type { Crew } from "./crew.ts";
 import type { Scripts } from "./scripts.ts";
 
 /** How long `until` waits on the machine's clock, if not told otherwise. */
-export const UNTIL_MS = 20_000;
+const UNTIL_MS = 20_000;
 /** A century: `advance` goes no further at once. */
 const ADVANCE_MAX_MS = 100 * 365 * 24 * 3_600_000;
 const LOOK_MS = 5;

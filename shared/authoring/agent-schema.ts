@@ -43,7 +43,7 @@ const promptFile = z
     "must be a path inside the agent's folder, as in prompts/writer.md",
   );
 
-export const roleShape = {
+const roleShape = {
   system: z.union([z.string(), z.strictObject({ file: promptFile })], {
     error: (issue) =>
       issue.input === undefined

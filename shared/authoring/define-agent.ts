@@ -79,7 +79,7 @@ export function withModel(agent: AgentDefinition, model: string): AgentDefinitio
 }
 
 /** Prompts are the same text on every system: no byte order mark, LF, nothing at the end. */
-export const normalizePrompt = (text: string): string =>
+const normalizePrompt = (text: string): string =>
   text
     .replace(/^\uFEFF/, "")
     .replace(/\r\n?/g, "\n")

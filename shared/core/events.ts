@@ -185,7 +185,7 @@ export const taskEvent = z.discriminatedUnion("type", [
 export type TaskEvent = z.infer<typeof taskEvent>;
 
 /** How a task ended, as its workflow sees it. */
-export const taskOutcome = z.discriminatedUnion("status", [
+const taskOutcome = z.discriminatedUnion("status", [
   z.strictObject({ status: z.literal("completed"), output: json }),
   z.strictObject({ status: z.literal("failed"), error }),
 ]);

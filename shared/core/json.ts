@@ -106,10 +106,10 @@ export function canonical(value: Json): string {
   return JSON.stringify(value);
 }
 
-/** Bytes of the value as JSON text in UTF-8: what limits are held against. */
 export const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
+/** Bytes of the value as JSON text in UTF-8: what limits are held against. */
 export const jsonBytes = (value: Json): number => utf8Bytes(JSON.stringify(value));
 
 /** Bytes in UTF-8, without making them. A lone surrogate counts three, as its replacement does. */

@@ -5,7 +5,7 @@ import type { Json } from "./json.ts";
 export const json: z.ZodType<Json> = z.custom<Json>((value) => value !== undefined, "a JSON value");
 
 /** A model's request to call a tool. `malformed` holds the argument text when it wasn't JSON: such a call is never run. */
-export const toolUsePart = z.strictObject({
+const toolUsePart = z.strictObject({
   type: z.literal("toolUse"),
   id: z.string(),
   name: z.string(),
@@ -17,9 +17,9 @@ export type ToolUsePart = z.infer<typeof toolUsePart>;
 export const textPart = z.strictObject({ type: z.literal("text"), text: z.string() });
 
 /** Reasoning that a provider wants back exactly as it gave it; `provider` says who. Others drop it. */
-export const opaquePart = z.strictObject({ type: z.literal("opaque"), provider: z.string(), data: json });
+const opaquePart = z.strictObject({ type: z.literal("opaque"), provider: z.string(), data: json });
 
-export const assistantPart = z.discriminatedUnion("type", [textPart, toolUsePart, opaquePart]);
+const assistantPart = z.discriminatedUnion("type", [textPart, toolUsePart, opaquePart]);
 export type AssistantPart = z.infer<typeof assistantPart>;
 
 /** A file that a model looks at itself. Its content travels only with a request: `fileId` is made from name and content, so a digest of this is one of that. */

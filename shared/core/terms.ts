@@ -20,7 +20,7 @@ export function wordsOf(text: string): string[] {
 }
 
 /** No word begins so: words are letters and digits. */
-export const attributeTerm = (key: string, value: string): string => `@${key}=${value}`;
+const attributeTerm = (key: string, value: string): string => `@${key}=${value}`;
 
 /** Everything that a run is found by. Of a large input its beginning. */
 export function termsOf(input: Json, attributes: Attributes): string[] {

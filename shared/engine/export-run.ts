@@ -6,7 +6,7 @@ import { EXPORT_PAGE_BYTES } from "../core/limits.ts";
 import type { EngineDeps } from "./deps.ts";
 
 /** In this order. What requests begin with is of the code, and comes with the runs that used it. */
-export const EXPORTED = [
+const EXPORTED = [
   "runs",
   "streams",
   "waves",

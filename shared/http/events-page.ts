@@ -35,7 +35,7 @@ export interface Page {
   readonly ended: boolean;
 }
 
-export const pageEvent: z.ZodType<PageEvent> = z.object({
+const pageEvent: z.ZodType<PageEvent> = z.object({
   stream: z.string().meta({ description: "`run`, or `task:<taskId>`." }),
   seq: z.int().positive(),
   type: z.string(),

@@ -33,7 +33,7 @@ export const fileOut: z.ZodType<FileInfo> = z.object({
   bytes: count,
   pages: count.nullable().meta({ description: "Of a PDF." }),
 });
-export const listedFile = z.intersection(fileOut, z.object({ createdAt: z.string().meta({ format: "date-time" }) }));
+const listedFile = z.intersection(fileOut, z.object({ createdAt: z.string().meta({ format: "date-time" }) }));
 export const filesPage = z.object({ files: z.array(listedFile), next: z.string().nullable() });
 export const uploadQuery = z.strictObject({
   name: fileName.optional().meta({ description: "The file's name, where the body is the file itself." }),

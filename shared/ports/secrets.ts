@@ -1,4 +1,4 @@
-// Providers' keys, and what agents list under `env`. Twins: adapters/secrets/env.ts on a laptop, adapters/secrets/secrets-manager.ts on AWS.
+// Providers' keys, and what agents list under `env`, where they aren't in the environment: adapters/secrets/secrets-manager.ts.
 
 /** By the names of environment variables. */
 export type SecretValues = Readonly<Record<string, string>>;

@@ -9,7 +9,7 @@ import { codeOf } from "../database/failures.ts";
 import { explained, inSchema, kindOf, pause, schemaOf } from "./statements.ts";
 
 export type SchemaKind = keyof typeof MIGRATIONS;
-export const CONTROL_SCHEMA = "toren_control";
+const CONTROL_SCHEMA = "toren_control";
 
 interface Migration {
   readonly version: number;

@@ -21,7 +21,7 @@ function tokensOfPart(part: UserPart | AssistantPart): number {
   return Math.ceil(jsonBytes(part as unknown as Json) / BYTES_PER_TOKEN);
 }
 
-export const tokensOfMessage = (message: Message): number => {
+const tokensOfMessage = (message: Message): number => {
   let tokens = 0;
   for (const part of message.content) tokens += tokensOfPart(part);
   return tokens;

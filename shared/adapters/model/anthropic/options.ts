@@ -26,7 +26,7 @@ const serverTool = z.looseObject({
   cache_control: z.never("is set here: four marks are the most that a request may have").optional(),
 });
 
-export const anthropicOptions = z.strictObject({
+const anthropicOptions = z.strictObject({
   thinking: thinking.optional(),
   output_config: z.strictObject({ effort: z.enum(["low", "medium", "high", "xhigh", "max"]).optional() }).optional(),
   temperature: z.number().min(0).max(1).optional(),
