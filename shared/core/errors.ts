@@ -91,6 +91,7 @@ export const ERRORS = {
   "dead_letter.unreadable": entry("request"),
   "run.not_a_session": entry("request"),
   "run.is_a_session": entry("request"),
+  "run.not_begun": entry("request", true),
   "signal.too_many": entry("request"),
   "approval.unknown": entry("request"),
   "approval.ambiguous": entry("request"),

@@ -523,6 +523,10 @@ export const FORM_OVERHEAD_BYTES = 64 * 1024;
 export const RUN_FILES_MAX = 1_000;
 /** It is copied to every open task. */
 export const CANCEL_REASON_MAX_CHARS = 1_000;
+/** A message for a session that was just started waits so long for its first tick, which takes milliseconds where a worker is there. */
+export const SESSION_BEGIN_WAIT_MS = 5_000;
+/** It looks this often meanwhile. */
+export const SESSION_BEGIN_POLL_MS = 100;
 /** A name, as people read it; a model reads it too when a call was denied. */
 export const DECIDED_BY_MAX_CHARS = 200;
 /** A paragraph or two: a model reads it when a call was denied. */

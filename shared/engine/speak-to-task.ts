@@ -3,7 +3,7 @@
 import type { ErrorInfo } from "../core/errors.ts";
 import type { Fact } from "../core/events.ts";
 import { canonical, type Json, jsonBytes, toJson } from "../core/json.ts";
-import { INBOX_FACTS_MAX, PAYLOAD_MAX_BYTES } from "../core/limits.ts";
+import { INBOX_FACTS_MAX, PAYLOAD_MAX_BYTES, SESSION_BEGIN_POLL_MS, SESSION_BEGIN_WAIT_MS } from "../core/limits.ts";
 import { streamIdOf } from "../core/stream-id.ts";
 import type { FromOutside } from "../ports/agents.ts";
 import type { PendingApproval, StreamRef } from "../ports/store.ts";
@@ -129,7 +129,17 @@ export interface Message {
   readonly idempotencyKey?: string;
 }
 
-export async function sendMessage(deps: SpeakDeps, message: Message): Promise<Spoken> {
+/** A session that was just started has nobody to talk to until its first tick has planned its task: we wait for that, within a bound. */
+export async function sendMessage(deps: SpeakDeps & Pick<EngineDeps, "sleep">, message: Message): Promise<Spoken> {
+  for (let waitedMs = 0; ; waitedMs += SESSION_BEGIN_POLL_MS) {
+    const spoken = await sendNow(deps, message);
+    if (spoken.type !== "refused" || spoken.error.code !== "run.not_begun") return spoken;
+    if (waitedMs >= SESSION_BEGIN_WAIT_MS) return spoken;
+    await deps.sleep(SESSION_BEGIN_POLL_MS);
+  }
+}
+
+async function sendNow(deps: SpeakDeps, message: Message): Promise<Spoken> {
   const { agent, runId, close, steer } = message;
   const row = await deps.store.runs.get(agent, runId);
   if (row === null) return unknownRun(runId);
@@ -142,7 +152,13 @@ export async function sendMessage(deps: SpeakDeps, message: Message): Promise<Sp
   if (!said.ok) return { type: "refused", error: said.error };
   const text = String(said.value);
   const stream = { agent, runId, streamId: streamIdOf("w0t0") };
-  return await tellOnce(deps, stream, { kind: "message", text, close, steer }, idempotencyKey);
+  const spoken = await tellOnce(deps, stream, { kind: "message", text, close, steer }, idempotencyKey);
+  if (spoken.type === "told" || spoken.error.code !== "run.unknown") return spoken;
+  if ((await deps.store.runs.get(agent, runId)) === null) return spoken;
+  return refused(
+    "run.not_begun",
+    `Nobody has begun session ${runId} yet: is a worker there? Say it again in a moment.`,
+  );
 }
 
 /** Under a key of its sender's own: the same again is told once, something else under it is refused. */

@@ -47,7 +47,7 @@ export async function runCall(c: HttpContext, deps: HttpDeps): Promise<Response>
   const ref = await findRun(c, deps);
   const taskId = c.req.param("taskId") ?? "";
   const seq = callSeq.safeParse(c.req.param("seq"));
-  if (!seq.success || taskId.length > 100)
+  if (!seq.success || taskId.length > 100 || taskId.includes("\u0000"))
     throw new TorenError("not_found", "A call is named by its task and the seq of its event LlmCallStarted.");
   const read = await deps.useCases.readCall({ ...ref, taskId, seq: seq.data });
   if (read.type === "refused") throw new TorenError(read.error.code, read.error.message);

@@ -19,6 +19,7 @@ export const STATUS = {
   "run.not_failed": 409,
   "run.not_ended": 409,
   "run.stopping": 409,
+  "run.not_begun": 409,
   "run.is_a_child": 409,
   "fork.unknown_place": 400,
   "fork.repeats": 409,

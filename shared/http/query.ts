@@ -15,6 +15,7 @@ export function readQuery<T>(c: HttpContext, schema: z.ZodType<T>, { lists = [],
   const values: Record<string, unknown> = Object.create(null); // a parameter may have any name, `__proto__` too
   const record: Record<string, string> = Object.create(null);
   for (const [name, given] of Object.entries(c.req.queries())) {
+    if (given.some((text) => text.includes("\u0000"))) throw withNul(name);
     if (lists.includes(name)) values[name] = given.flatMap((text) => text.split(","));
     else if (given.length > 1) throw twice(name);
     else if (prefix !== undefined && name.startsWith(`${prefix}.`))
@@ -30,6 +31,12 @@ export function readQuery<T>(c: HttpContext, schema: z.ZodType<T>, { lists = [],
   }
   return check(values, schema, "A parameter is wrong", "");
 }
+
+/** Postgres keeps no NUL in a text, so nothing that a parameter can name has one. */
+const withNul = (name: string): BadRequest =>
+  new BadRequest(`A parameter is wrong: ${name.slice(0, 100).toWellFormed()} holds a NUL character.`, [
+    { path: name, message: "holds a NUL character" },
+  ]);
 
 const twice = (name: string): BadRequest =>
   new BadRequest(`A parameter is wrong: ${name.slice(0, 100).toWellFormed()} is given more than once.`, [

@@ -159,6 +159,21 @@ describe("sessions", () => {
     expect(await t.payloads(runId, "StreamInvalidated")).toEqual([]);
   });
 
+  test("a message that comes before anybody has begun the session waits for its begin; without a worker it is refused, to be sent again", async () => {
+    const { stack } = chat((r) => `you said ${heard(r)}`);
+    const runId = await stack.start(AGENT, "hello");
+    const at = { agent: AGENT, runId };
+    let begin: Promise<unknown> | undefined;
+    const sleep = async (): Promise<void> => {
+      begin ??= stack.drive(at);
+    };
+    const none = await sendMessage({ ...stack.deps, sleep: async () => {} }, say(runId, "is anybody there?"));
+    expect(none).toMatchObject({ error: { code: "run.not_begun" } });
+    while ((await sendMessage({ ...stack.deps, sleep }, say(runId, "early", { close: true }))).type !== "told");
+    await begin;
+    expect(await stack.drive(at)).toMatchObject({ status: "completed", output: "you said early" });
+  });
+
   test("a run that is no session takes no messages", async () => {
     const stack = t.stack([role("main")], MAIN, { model: createScriptedModel(() => new Promise(() => {})) });
     const runId = await stack.start(AGENT, "x");

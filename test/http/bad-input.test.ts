@@ -52,6 +52,19 @@ test.each(named(withIds))("%s: ids that are none", async (_, route) => {
   }
 });
 
+test("nothing is asked about a text with a NUL, which Postgres can't hold", async () => {
+  const ask = async (method: string, address: string, status: number) => {
+    const touched: string[] = [];
+    const response = await fakeApp({ touched }).ask(address, { method });
+    expect([address, (await problem(response)).status]).toEqual([address, status]);
+    expect(touched.filter((call) => !LOOKS.has(call))).toEqual([]);
+  };
+  for (const route of ROUTES.filter(({ scope }) => scope !== "open"))
+    for (const parameter of described(route).parameters ?? [])
+      if (parameter.in === "query") await ask(route.method, `${filled(route.path)}?${parameter.name}=a%00b`, 400);
+  await ask("GET", `/runs/${RUN}/tasks/w%00/calls/2`, 404);
+});
+
 const CURSORS = ["cursor", "after", "before"];
 const paged = ROUTES.flatMap((route) =>
   (described(route).parameters ?? [])

@@ -3,8 +3,10 @@ import { FIGURES_MAX } from "../../core/limits.ts";
 import type { Database } from "../../ports/database.ts";
 import { QUEUE_NAMES, type QueueDepth } from "../../ports/queue.ts";
 import { QUERIES } from "../../sql/queries.ts";
+import { repeatedOnce } from "../database/failures.ts";
 
 /** Of every queue, in one statement. At most FIGURES_MAX of each kind are counted. */
 export async function depthsOf({ pool }: Pick<Database, "pool">): Promise<QueueDepth[]> {
-  return (await pool.query<QueueDepth>(QUERIES["read-depths"], [QUEUE_NAMES, FIGURES_MAX])).rows;
+  const query = () => pool.query<QueueDepth>(QUERIES["read-depths"], [QUEUE_NAMES, FIGURES_MAX]);
+  return (await repeatedOnce(query)).rows;
 }

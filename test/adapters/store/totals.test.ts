@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { Pool } from "pg";
 import { depthsOf } from "../../../shared/adapters/queue/postgres-depth.ts";
 import { migrate } from "../../../shared/adapters/store/migrate.ts";
 import { createStore } from "../../../shared/adapters/store/postgres.ts";
@@ -201,4 +202,7 @@ test("queues: what waits, what is worked on, what comes later", async () => {
     { queue: "tasks-long", waiting: 0, hidden: 0, delayed: 1 },
     { queue: "tasks-solo", waiting: 0, hidden: 0, delayed: 0 },
   ]);
+  const away = new Pool({ host: "127.0.0.1", port: 1 });
+  await expect(depthsOf({ pool: away })).rejects.toMatchObject({ code: "database.unavailable" });
+  await away.end();
 });
