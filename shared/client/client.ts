@@ -160,7 +160,7 @@ async function added(
   const bytes = content instanceof Blob ? content.size : content.byteLength;
   const { upload } =
     bytes > LARGE_BYTES
-      ? await ask<{ upload: Upload | null }>("POST", "/files/uploads", { body: { bytes } })
+      ? await ask<{ upload: Upload | null }>("POST", "/uploads", { body: { bytes } })
       : { upload: null };
   if (upload === null) return await ask("POST", "/files", { query: { name }, content, headers });
   await put(upload.url, content, upload.expiresInMs);

@@ -59,7 +59,7 @@ export const ROUTES: readonly RouteEntry[] = [
   { method: "DELETE", path: "/keys/{keyId}", scope: "admin", whole: true, handle: revokeKey },
   { method: "GET", path: "/audit", scope: "admin", whole: true, handle: listAudit },
   { method: "POST", path: "/files", scope: "run", handle: addFile },
-  { method: "POST", path: "/files/uploads", scope: "run", handle: beginUpload },
+  { method: "POST", path: "/uploads", scope: "run", handle: beginUpload },
   { method: "GET", path: "/files", scope: "read", whole: true, handle: listFiles },
   { method: "DELETE", path: "/files/{fileId}", scope: "run", whole: true, handle: removeFile },
   { method: "DELETE", path: "/runs/{runId}", scope: "admin", handle: eraseRun },

@@ -1,4 +1,4 @@
-// POST /files: one file, as multipart/form-data (field `file`), as it is with `?name=`, or from where POST /files/uploads has had it put. GET /files lists
+// POST /files: one file, as multipart/form-data (field `file`), as it is with `?name=`, or from where POST /uploads has had it put. GET /files lists
 // them, DELETE /files/:id removes one.
 import * as z from "zod";
 import { TorenError } from "../core/errors.ts";
@@ -41,7 +41,7 @@ export const uploadQuery = z.strictObject({
     .string()
     .max(100)
     .optional()
-    .meta({ description: "Of POST /files/uploads: the file was put there, and the body is empty." }),
+    .meta({ description: "Of POST /uploads: the file was put there, and the body is empty." }),
 });
 
 export async function addFile(c: HttpContext, deps: HttpDeps): Promise<Response> {

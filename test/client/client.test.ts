@@ -178,7 +178,7 @@ test("a file that is large is put where the server says, without the key, and th
     request.on("end", () => {
       heard.push([`${request.method} ${request.url}`, bytes, request.headers.authorization]);
       response.setHeader("content-type", "application/json");
-      response.end(JSON.stringify(request.url === "/files/uploads" ? { upload } : { id: "file_1" }));
+      response.end(JSON.stringify(request.url === "/uploads" ? { upload } : { id: "file_1" }));
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -193,9 +193,9 @@ test("a file that is large is put where the server says, without the key, and th
   await new Promise((resolve) => server.close(resolve));
   expect(heard).toEqual([
     ["POST /files?name=small.txt", 9, "Bearer k"],
-    ["POST /files/uploads", expect.any(Number), "Bearer k"],
+    ["POST /uploads", expect.any(Number), "Bearer k"],
     ["POST /files?name=large.txt", large.byteLength, "Bearer k"],
-    ["POST /files/uploads", expect.any(Number), "Bearer k"],
+    ["POST /uploads", expect.any(Number), "Bearer k"],
     ["PUT /bucket/u1", large.byteLength, undefined],
     ["POST /files?name=large.txt&upload=u1", 0, "Bearer k"],
   ]);

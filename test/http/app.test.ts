@@ -150,7 +150,7 @@ describe("files", () => {
       return { asked, there, ...fakeApp({ files: { uploads } }) };
     }
     const begin = async (ask: ReturnType<typeof fakeApp>["ask"], body: unknown) =>
-      ask("/files/uploads", { method: "POST", body: JSON.stringify(body) });
+      ask("/uploads", { method: "POST", body: JSON.stringify(body) });
 
     test("are put where the server says, then named; nothing stays there", async () => {
       const { ask, asked, there, uploads } = placing({ u1: new TextEncoder().encode("a long text") });

@@ -105,7 +105,7 @@ export const installationPaths = {
       }),
     },
   },
-  "/files/uploads": {
+  "/uploads": {
     post: {
       summary:
         "A place for a file that is too large for a request, where the server has such limits: PUT it there, then POST /files names it.",
