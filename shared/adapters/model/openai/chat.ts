@@ -46,9 +46,9 @@ async function askOnce(
   tooSlow: () => void,
 ): Promise<Asked<Complaint>> {
   const { settings, signal } = line;
-  const { silenceMs = MODEL_SILENCE_MS } = settings;
+  const ms = draft.stream ? (settings.silenceMs ?? MODEL_SILENCE_MS) : MODEL_TIMEOUT_MS;
   const watch = createWatch(context.onDelta);
-  const silence = createSilence(signal, draft.stream ? silenceMs : MODEL_TIMEOUT_MS);
+  const silence = createSilence(signal, ms);
   let used: Usage | null = null;
   const heard = (body: object): void => {
     used = usedBy(body) ?? used; // some servers count in every chunk
@@ -65,7 +65,7 @@ async function askOnce(
     if (signal.aborted) return failed(stopped());
     if (wasTooSlow(thrown)) tooSlow();
     if (!silence.isOver()) return failed(failureOf(thrown, settings), complaintOf(thrown));
-    const words = `The provider sent nothing for ${(draft.stream ? silenceMs : MODEL_TIMEOUT_MS) / 1000} s.`;
+    const words = `The provider sent nothing for ${ms / 1000} s.`;
     return failed(failure("model.unavailable", words, true));
   } finally {
     silence.end();

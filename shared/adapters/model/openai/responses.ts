@@ -40,9 +40,9 @@ export function createOpenAiResponses(settings: OpenAiSettings, client = createC
 async function askOnce(line: Line, draft: ResponsesDraft, context: AskContext): Promise<Asked<Complaint>> {
   if (draft.background) return await askInBackground(line, draft, context);
   const { settings, signal } = line;
-  const { silenceMs = MODEL_SILENCE_MS } = settings;
+  const ms = draft.stream ? (settings.silenceMs ?? MODEL_SILENCE_MS) : MODEL_TIMEOUT_MS;
   const watch = createWatch(context.onDelta);
-  const silence = createSilence(signal, draft.stream ? silenceMs : MODEL_TIMEOUT_MS);
+  const silence = createSilence(signal, ms);
   try {
     const wire = await answer(line.client, draft, silence, watch.show);
     const read = ended(wire, line, false);
@@ -52,7 +52,7 @@ async function askOnce(line: Line, draft: ResponsesDraft, context: AskContext): 
     watch.void();
     if (signal.aborted) return { ok: false, failure: stopped(), refusal: null };
     if (!silence.isOver()) return { ok: false, failure: failureOf(thrown, settings), refusal: complaintOf(thrown) };
-    const words = `The provider sent nothing for ${silenceMs / 1000} s.`;
+    const words = `The provider sent nothing for ${ms / 1000} s.`;
     return { ok: false, failure: failure("model.unavailable", words, true), refusal: null };
   } finally {
     silence.end();
