@@ -161,7 +161,8 @@ describe("what it leaves", () => {
     const { runId } = await started(stack);
     const send = (signal: string, value: Json) => sendSignal(stack.deps, { agent: AGENT, runId, signal, value });
     const drive = () => stack.drive({ agent: AGENT, runId });
-    await send("mail", "first");
+    const big = "x".repeat(300_000); // it lies in a blob
+    await send("mail", big);
     await send("go", 0);
     expect((await drive())?.status).toBe("waitingSignal");
     expect((await own(runId))?.facts).toBe(2);
@@ -169,8 +170,8 @@ describe("what it leaves", () => {
     await send("go", 1);
     await drive();
     expect((await t.payloads(runId, "RunContinued")).map((p) => [p.part, (p.signals as Json[]).length])).toEqual([
-      [1, 1],
-      [2, 2],
+      [1, undefined], // it lies in a blob, with what it kept
+      [2, undefined],
     ]);
     await t.sql(
       `UPDATE agent_${AGENT}.streams SET sealed_facts = sealed_facts - $1 WHERE run_id = $2 AND stream_id = 'run'`,
@@ -182,7 +183,7 @@ describe("what it leaves", () => {
       `UPDATE agent_${AGENT}.streams SET sealed_facts = sealed_facts + $1 WHERE run_id = $2 AND stream_id = 'run'`,
       [INBOX_FACTS_MAX - 1, runId],
     );
-    expect((await drive())?.output).toEqual(["first", "second"]);
+    expect((await drive())?.output).toEqual([big, "second"]);
   });
 
   test("a child that goes on anew is the same child; its parent hears of it when it ends", async () => {
@@ -246,6 +247,8 @@ describe("what is done to it from outside", () => {
     const whole = await fork();
     const again = await fork("w2");
     if (whole.type === "refused" || again.type === "refused") throw new Error("refused");
+    const sealed = (await own(runId))?.sealed;
+    expect([await own(whole.runId), await own(again.runId)]).toMatchObject([{ sealed }, { sealed }]);
     const asked = model.ledger.length;
     await stack.drive({ agent: AGENT, runId: again.runId });
     expect(model.ledger.slice(asked).map(({ request }) => firstText(request))).toEqual(["2"]); // not 0 and 1

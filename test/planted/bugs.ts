@@ -60,7 +60,7 @@ export const BUGS: readonly Bug[] = [
         replace: "nextWave: nextWave + 0 * waves",
       },
     ],
-    killedBy: { file: CONTINUED, test: "P1 P2: begins as a run does" },
+    killedBy: { file: CONTINUED, test: "P2: a wave that needs nobody" },
   },
   {
     name: "signals that nobody waited for are gone when a run goes on anew",

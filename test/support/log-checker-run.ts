@@ -96,6 +96,7 @@ function checkParts(run: RunDump, { events, sealedSeq, sealedFacts }: StreamDump
     if (payload.absorbed !== facts)
       wrong.push(`${e.seq}: ${facts} facts were absorbed, it says ${String(payload.absorbed)}`);
     if (payload.nextWave !== waves) wrong.push(`${e.seq}: wave ${waves} is next, it says ${String(payload.nextWave)}`);
+    if (!Array.isArray(payload.signals)) continue; // a blob
     const kept = (payload.signals as { inboxSeq: number }[]).map((s) => s.inboxSeq);
     if (kept.some((seq, i) => !signals.has(seq) || seq <= (kept[i - 1] ?? 0)))
       wrong.push(`${e.seq}: it keeps signals ${kept.join(" ")}`);

@@ -1,3 +1,4 @@
+// Over 300 lines: one subject, rule after rule. Workflows that go on anew (P1–P5 of core/workflow/continued.ts).
 import { describe, expect, test } from "@jest/globals";
 import { inboxCursor } from "../../../shared/core/events.ts";
 import type { Json } from "../../../shared/core/json.ts";
@@ -131,6 +132,16 @@ describe("a run that goes on anew", () => {
     await world.tick(workflow, [fired(world, 0)]);
     await world.tick(workflow, [fired(world, 1)]);
     expect(code(world)).toBe("workflow.too_many_operations");
+  });
+
+  test("P2: a wave that needs nobody, and is planned as the part ends, has its number for itself", async () => {
+    const world = new World();
+    await world.tick(async (c) => {
+      await c.wave("empty", []);
+      return c.input === null ? await c.continueAsNew(1) : await c.ask("r", 1);
+    });
+    const waves = world.raw.flatMap((e) => (e.type === "WavePlanned" ? [e.wave] : []));
+    expect(waves).toEqual([0, 1, 2]);
   });
 
   test("what was read for its input stands in the log", async () => {

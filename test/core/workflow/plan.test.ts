@@ -114,7 +114,9 @@ describe("a tick's plan", () => {
   });
 });
 
-test("step keys differ by run, name and how-manieth, and by nothing else", () => {
+test("step keys differ by run, name, how-manieth and part, and by nothing else; they are a contract, as digests are", () => {
+  expect(stepKey("r", "s", 0)).toBe("qIG63Vw_qZah_FX5xVTC7tn3a8wuPyc6G_ZrXyioQI8");
+  expect(stepKey("r", "s", 0, 1)).toBe("PaTQjOJcrGuNRizD60s5jbZfi1w31YwdNdt3wB7a0SU");
   expect(stepKey("r", "s", 0)).toBe(stepKey("r", "s", 0));
   expect(new Set([stepKey("r", "s", 0), stepKey("r", "s", 1), stepKey("r", "t", 0), stepKey("q", "s", 0)]).size).toBe(
     4,
