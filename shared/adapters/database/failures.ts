@@ -36,9 +36,18 @@ export function isAway(thrown: unknown): boolean {
   return isConnectionLost(thrown) || code === "ENOTFOUND" || code === "EAI_AGAIN" || code === "53300";
 }
 
-/** What the engine is told when the database is away; anything else stays what it is. */
+/** Rolled back by contention: the same again may pass. */
+export const CONTENTION: ReadonlySet<string> = new Set(["40P01", "40001", "55P03"]);
+
+/** True when the statement isn't at fault: no disk, no memory, a time-out, contention. */
+function isPassing(thrown: unknown): boolean {
+  const code = codeOf(thrown) ?? "";
+  return code.startsWith("53") || code.startsWith("57") || CONTENTION.has(code);
+}
+
+/** What the engine is told when the database is away or can't now; anything else stays what it is. */
 export function asUnavailable(thrown: unknown): unknown {
-  if (!isAway(thrown)) return thrown;
+  if (!isAway(thrown) && !isPassing(thrown)) return thrown;
   return new TorenError("database.unavailable", `The database didn't answer: ${messageOf(thrown)}`, { cause: thrown });
 }
 

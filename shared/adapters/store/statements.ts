@@ -3,7 +3,7 @@ import pg, { type Pool } from "pg";
 import { messageOf, TorenError } from "../../core/errors.ts";
 import { COMMIT_BACKOFF_MS, COMMIT_TRIES } from "../../core/limits.ts";
 import { QUERIES, type Verb } from "../../sql/queries.ts";
-import { codeOf, isAway } from "../database/failures.ts";
+import { CONTENTION, codeOf, isAway } from "../database/failures.ts";
 
 const AGENT_NAME = /^[a-z][a-z0-9_]{0,40}$/;
 
@@ -62,7 +62,7 @@ export type FailureKind =
 export function kindOf(thrown: unknown): FailureKind {
   if (isAway(thrown)) return "lost";
   const code = codeOf(thrown) ?? "";
-  if (code === "40P01" || code === "40001" || code === "55P03") return "contention";
+  if (CONTENTION.has(code)) return "contention";
   if (code.startsWith("08") || code.startsWith("57")) return "lost";
   if (code.startsWith("22") || code.startsWith("23") || code.startsWith("53") || code.startsWith("54")) return "item";
   return "other";
