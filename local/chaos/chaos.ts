@@ -113,14 +113,15 @@ interface Scene {
   start(): Promise<Worker>;
 }
 
-/** Who follows and who kills know of each other by the log alone. */
+/** Who follows and who kills know of each other by the log alone. What fails at one ends the other, too, before anybody takes the stage away. */
 async function survive(scene: Scene): Promise<Omit<Survived, "stateFolder"> | null> {
   const { api, runId, options, signal } = scene;
   const log: Logged[] = [];
   const over = new AbortController();
+  const broken = new AbortController();
   let names: WaveNames = new Map();
   const following = followRun(api, runId, {
-    signal,
+    signal: AbortSignal.any([signal, broken.signal]),
     onEvents: (events) => void log.push(...events),
     onRun: (run, waves) => {
       names = waves;
@@ -131,7 +132,12 @@ async function survive(scene: Scene): Promise<Omit<Survived, "stateFolder"> | nu
     until: (run) => waitsForPerson(run) && !(options.approve && grantable(run).length > 0),
     reconnect: async () => null,
   }).finally(() => over.abort());
-  const [run, blows] = await Promise.all([following, strikeOn(scene, log, over.signal)]);
+  const striking = strikeOn(scene, log, over.signal).catch((thrown: unknown) => {
+    broken.abort();
+    throw thrown;
+  });
+  await Promise.allSettled([following, striking]);
+  const [blows, run] = [await striking, await following];
   return run === null ? null : { run, names, log, blows };
 }
 

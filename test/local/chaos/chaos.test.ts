@@ -15,6 +15,11 @@ beforeAll(async () => {
 afterAll(async () => await rm(folder, { recursive: true, force: true }));
 
 function chaos(...args: string[]) {
+  return watched(args, () => {});
+}
+
+/** `heard`: all of stderr so far, at every piece. */
+function watched(args: readonly string[], heard: (err: string) => void) {
   const env = { PATH: process.env.PATH, TOREN_HOME: folder, REFUNDS_FOLDER: join(folder, "refunds") };
   const child = spawn(process.execPath, [join(ROOT, "local/cli.ts"), "chaos", ...args], { cwd: ROOT, env });
   const said = { out: "", err: "" };
@@ -23,6 +28,7 @@ function chaos(...args: string[]) {
   });
   child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
     said.err += chunk;
+    heard(said.err);
   });
   return new Promise<{ code: number | null; out: string; err: string }>((resolve) =>
     child.once("close", (code) => resolve({ code, ...said })),
@@ -53,3 +59,27 @@ test("an agent that isn't there is said, and nothing stays behind", async () => 
   expect(code).toBe(2);
   expect(err).toContain("nobody");
 }, 60_000);
+
+test("a worker that ends by itself is said, and nobody waits for what is gone with it", async () => {
+  let killed: number | undefined;
+  let diedAt = 0;
+  const args = [
+    "approval",
+    "Please refund order A-1002, 120 euros",
+    "--approve",
+    "--kills=1",
+    "--model=demo",
+    "--json",
+  ];
+  const { code, err } = await watched(args, (said) => {
+    const pid = /pid (\d+) goes on with/.exec(said)?.[1];
+    if (pid === undefined || killed !== undefined) return;
+    killed = Number(pid);
+    diedAt = performance.now();
+    process.kill(killed, "SIGKILL");
+  });
+  expect(err).toContain(`Worker ${killed} ended by itself`);
+  expect(err).not.toContain("Waiting for it");
+  expect(code).not.toBe(0);
+  expect(performance.now() - diedAt).toBeLessThan(30_000);
+}, 120_000);
