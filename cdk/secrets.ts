@@ -7,7 +7,7 @@ import { acknowledge } from "./findings.ts";
 const KEY_CHARS = 32;
 
 export class Secrets extends Construct {
-  /** Providers' keys and what agents list under `env`: one JSON object, which the user fills. */
+  /** Providers' keys, what agents list under `env`, and TOREN_ENCRYPTION_KEYS: one JSON object, which the user fills. */
   readonly keys: Secret;
   /** The first API key. CloudFormation makes it, migrate gives it its final form and keeps its hash. */
   readonly apiKey: Secret;

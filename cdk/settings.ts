@@ -19,6 +19,8 @@ export interface TorenProps {
   readonly database?: DatabaseSettings | { readonly url: string };
   /** Who works on tasks: functions, started for them, or workers on Fargate that are always there. Default: `lambda`. */
   readonly workers?: "lambda" | "fargate";
+  /** Payloads are encrypted with keys of yours, which are in the keys' secret under TOREN_ENCRYPTION_KEYS before this is deployed. Default: false. */
+  readonly encryption?: boolean;
   /** US dollars a month for everything in the account; alerts at 80 %, and when the forecast passes it. Default: no budget. */
   readonly budgetUsd?: number;
   /** Hears of alarms and of the budget, once the address is confirmed. Default: nobody; alarms are in the console. */

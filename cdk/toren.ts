@@ -75,7 +75,8 @@ export class Toren extends Construct {
       memoryMb: 512,
       timeoutMs: MIGRATE_INVOCATION_MS,
     });
-    const environment = this.environment(this.migrated(bundles.codeHash, plan, props.keyRelease ?? 1, databaseUrl));
+    const generation = this.migrated(bundles.codeHash, plan, props.keyRelease ?? 1, databaseUrl);
+    const environment = this.environment(generation, props.encryption ?? false);
     this.longWork =
       network === null
         ? null
@@ -100,13 +101,14 @@ export class Toren extends Construct {
   }
 
   /** What functions are told of what they share; how each signs in is its own. */
-  private environment(generation: string): Record<string, string> {
+  private environment(generation: string, encryption: boolean): Record<string, string> {
     return {
       ...this.queues.environment(),
       ...this.timers.environment(),
       TOREN_FILES_BUCKET: this.files.bucket.bucketName,
       TOREN_SECRET_ARN: this.secrets.keys.secretArn,
       TOREN_GENERATION: generation,
+      ...(encryption ? { TOREN_ENCRYPTION: "on" } : {}),
     };
   }
 

@@ -44,6 +44,8 @@ const GROUPS = {
   files: z.object({ TOREN_FILES_BUCKET: text }).transform((v) => ({ bucket: v.TOREN_FILES_BUCKET })),
   /** One JSON object: providers' keys, and what agents list under `env`, by the names of environment variables. */
   secrets: z.object({ TOREN_SECRET_ARN: arn }).transform((v) => ({ arn: v.TOREN_SECRET_ARN })),
+  /** Set: payloads are encrypted with the keys in that object's TOREN_ENCRYPTION_KEYS, and a function without them does nothing. */
+  encryption: z.object({ TOREN_ENCRYPTION: z.literal("on") }).transform((v) => v.TOREN_ENCRYPTION === "on"),
   /** The installation's first API key. CloudFormation makes 32 letters and digits; migrate writes the whole key back, so it needs Get and Put. */
   apiKey: z.object({ TOREN_API_KEY_SECRET_ARN: arn }).transform((v) => ({ arn: v.TOREN_API_KEY_SECRET_ARN })),
   /** How to start a worker for what is too long for Lambda. Subnets apart by commas. */
@@ -160,7 +162,8 @@ function read<T extends z.ZodType>(schema: T, env: Environment): z.output<T> {
  * long-task: TOREN_WORK_QUEUES, names apart by commas, says which queues it takes from: `tasks-long`, with `workers: fargate` `tasks-short,tasks-long`;
  *   TOREN_IDLE_EXIT is `false` where an ECS service keeps the worker (workers: fargate), else it ends after LONG_IDLE_MS. It gets the groups that task gets.
  *   TOREN_LONG_TASK_DEFINITION is the family: the newest revision is meant. The container's name is `worker`. No public address is needed.
- * groups: tick, task, long-task, api, events, guardian: database, queues, pulse, timers, files, secrets, generation, and longTasks where there is a VPC.
+ * groups: tick, task, long-task, api, events, guardian: database, queues, pulse, timers, files, secrets, generation, longTasks where there is a VPC, and
+ *   encryption where the option is set.
  *   dead-letter: database, queues, generation. TOREN_LONG_LANE is `none` where there are no workers for long tasks, started or kept.
  * workers for long tasks: tick, task, api and guardian need ecs:RunTask, ecs:ListTasks and ecs:DescribeTasks; the guardian sqs:GetQueueAttributes of
  *   tasks-long. Tasks are known by startedBy "toren".

@@ -31,6 +31,7 @@ import { type Environment, optional, required } from "./aws-environment.ts";
 import { BUNDLED_AGENTS } from "./bundled-agents.ts";
 import { failureFields } from "./failures.ts";
 import { modelsWithSecrets } from "./models.ts";
+import { sealerOf } from "./sealer.ts";
 
 export interface Aws {
   readonly engine: EngineDeps;
@@ -50,14 +51,15 @@ export interface Aws {
   close(): Promise<void>;
 }
 
-/** @throws TorenError `environment.incomplete`, `agent.not_registered`, `database.unavailable`, `secret.unavailable`. */
+/** @throws TorenError `environment.incomplete`, `agent.not_registered`, `database.unavailable`, `secret.unavailable`, `encryption.keys_invalid`. */
 export async function composeAws(env: Environment, log: Log, connections?: PoolSizes): Promise<Aws> {
   const leaseMs = required(env, "lease");
   const { arn } = required(env, "secrets");
   const secrets = createSecretsManagerSecrets({ arn });
   const longWorkers = longWorkersOf(env, log);
   const queue = hinting(queueOf(env), longWorkers, log);
-  const database = await openDatabase(env, connections);
+  const sealer = await sealerOf(env, secrets); // before anything is open
+  const database = { ...(await openDatabase(env, connections)), sealer };
   const files = createS3Files({ database, ...required(env, "files") });
   const deployments = createDeployments(database);
   const longLane = required(env, "longLane");

@@ -14,6 +14,8 @@ import { createLiveIn, createLiveOut } from "../shared/adapters/live/postgres.ts
 import { createModels } from "../shared/adapters/model/models.ts";
 import { createPostgresQueue } from "../shared/adapters/queue/postgres.ts";
 import { depthsOf } from "../shared/adapters/queue/postgres-depth.ts";
+import { sealerBy } from "../shared/adapters/sealer/aes-gcm.ts";
+import { createEnvSecrets } from "../shared/adapters/secrets/env.ts";
 import { createDeployments } from "../shared/adapters/store/deployments.ts";
 import { checkSchemas, migrate } from "../shared/adapters/store/migrate.ts";
 import { createStore } from "../shared/adapters/store/postgres.ts";
@@ -84,14 +86,15 @@ export function openDatabase(
   return databaseUrl ? openUrl(databaseUrl, how) : openEmbedded(stateFolder, how);
 }
 
-/** @throws TorenError when the database can't be used, or a worker's code was never registered. */
+/** @throws TorenError when the database can't be used, a worker's code was never registered, or TOREN_ENCRYPTION_KEYS holds no keys. */
 export async function composeLaptop(options: LaptopOptions): Promise<Laptop> {
   const { stateFolder, databaseUrl, onProgress } = options;
+  const sealer = await sealerBy(createEnvSecrets(options.env));
   const how = onProgress === undefined ? {} : { onProgress };
   const opening = openDatabase(stateFolder, databaseUrl, how);
   const database = await (databaseUrl ? opening : saidIfSlow(whatOpens(stateFolder), onProgress, opening));
   try {
-    return await composeOver(database, options);
+    return await composeOver({ ...database, sealer }, options);
   } catch (e) {
     await database.close();
     throw e;

@@ -2,6 +2,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { masterKeysIn } from "../../shared/adapters/sealer/master-keys.ts";
 import { createSecretsManagerSecrets } from "../../shared/adapters/secrets/secrets-manager.ts";
 import { problemText } from "../../shared/authoring/problem.ts";
 import { messageOf } from "../../shared/core/errors.ts";
@@ -24,10 +25,12 @@ export async function examineAws(terminal: Terminal, stack: string, agents: stri
     metricFindings(installation),
     readKeys(installation),
   ]);
+  const encryption = values[SETTING] === undefined ? [] : [encryptionFinding(values)];
   return [
     { what: `stack ${stack}`, state: "ok", found: whole },
     quota,
     keys,
+    ...encryption,
     ...(await agentFindings(terminal, agents, values)),
     ...metrics,
   ];
@@ -46,6 +49,18 @@ async function readKeys({ keysSecret }: Installation): Promise<{ keys: Finding; 
     return { values: {}, keys: { what, state: "wrong", found: messageOf(e) } };
   }
 }
+const SETTING = "TOREN_ENCRYPTION_KEYS";
+
+/** Whether they open what is there, only functions can tell: the database isn't reached from here. */
+function encryptionFinding(values: SecretValues): Finding {
+  try {
+    const ids = masterKeysIn(values).map((key) => `"${key.id}"`);
+    return { what: "encryption", state: "ok", found: `${SETTING} holds ${ids.join(", ")}; the first seals new runs` };
+  } catch (e) {
+    return { what: "encryption", state: "wrong", found: messageOf(e) };
+  }
+}
+
 /** What CloudFormation had to generate in an empty secret. */
 const UNUSED = "unused";
 

@@ -19,6 +19,7 @@ import { type Finding, findingLines } from "../terminal/finding.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 import { counted } from "../terminal/units.ts";
 import { type Context, EXIT, subcommand, writeJson } from "./context.ts";
+import { encryptionFindings } from "./doctor-encryption.ts";
 
 interface Options {
   readonly agents: string;
@@ -113,6 +114,7 @@ async function databaseFindings(terminal: Terminal, agents: readonly string[]): 
         { what: name, state: "ok", found: "answers" },
         ...settings,
         await schemaFinding(() => checkSchemas(database, agents)),
+        ...(await encryptionFindings(database, env)),
         { what: "read with SQL", state: "note", found: reach, ...(env.DATABASE_URL ? {} : { command: psql }) },
       ];
       return { findings, psql };

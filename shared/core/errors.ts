@@ -65,6 +65,9 @@ export const ERRORS = {
   "secret.unusable": entry("invocation"),
   "files.unavailable": entry("invocation", true),
   "environment.incomplete": entry("invocation"),
+  "encryption.key_missing": entry("invocation"),
+  "encryption.keys_invalid": entry("invocation"),
+  "encryption.unreadable": entry("invocation"),
   // a client's request, or what an author wrote
   "request.invalid": entry("request"),
   "request.too_large": entry("request"),

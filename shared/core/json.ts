@@ -137,6 +137,9 @@ const STORED = /\uE0FF([0-9a-f]{4})/g;
 /** The key that marks a field which lies in the blobs table. No stored key of a user's can equal it: theirs have four hex digits after ESCAPE. */
 export const BLOB_KEY = `${ESCAPE}blob`;
 
+/** The key that marks a sealed value (sealing.ts), likewise. */
+export const SEALED_KEY = `${ESCAPE}sealed`;
+
 const escapeText = (text: string): string =>
   text.replace(UNSTORABLE, (unit) => ESCAPE + unit.charCodeAt(0).toString(16).padStart(4, "0"));
 const unescapeText = (text: string): string =>

@@ -314,6 +314,11 @@ export const PART_BYTES_MIN = 256;
 /** Digests of request headers that a worker remembers as kept: a role of one version of an agent has one. */
 export const REMEMBERED_HEADERS = 1_000;
 
+/** Runs whose data keys a worker keeps in memory: some hundred bytes each, against a small query a run. */
+export const SEALED_RUNS_KNOWN = 5_000;
+/** Of a sealed text in an outline: it has to be read whole to show its beginning. What is larger says nothing there. */
+export const OUTLINE_SEALED_CHARS = 64 * 1024;
+
 /** Recorded tasks, and new ones, that a question about a plan shows: a screen of each. The decision is about all of them. */
 export const CUT_SHOWN_MAX = 20;
 /** Of a task's input in such a question: a line or two. */
@@ -660,6 +665,7 @@ relation(FLOW_RETRY_MS >= LEASE_MS, "a dead holder's place is free when who wait
 relation(FLOW_CALL_MS < FLOW_RETRY_MS, "a call is over before its stream looks by itself");
 relation(LIVE_WATCH_RENEW_MS * 2 < LIVE_WATCH_MS, "one lost word of a watcher's is no end");
 relation(LIVE_PIECE_CHARS * 6 + 500 < 8_000, "a piece fits a notification with what it is of");
+relation(LIVE_PIECE_CHARS * 2 * 1.34 + 1_000 < 8_000, "so does a sealed one, with its key");
 relation(LISTEN_PING_MS < IDLE_SESSION_TIMEOUT_MS, "who listens isn't idle");
 relation(EVENTS_COMMENT_MS <= EVENTS_WAIT_MAX_MS, "a stream of events is made of long polls");
 relation(COUNT_AFTER_MS < GUARDIAN_EVERY_MS, "every pass of the guardian adds what is worked on");

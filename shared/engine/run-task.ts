@@ -22,14 +22,26 @@ import { parkStream } from "./park-stream.ts";
 import { keepHeader } from "./request-headers.ts";
 import { isHeld, type Standing, standingAfter, standingOf } from "./standing.ts";
 import { createStreamWriter, giveUp, type StreamWriter } from "./stream-writer.ts";
-import { giveBack, laneElsewhere, leaveToNewer, moveTo, readOrGiveBack, stepBack, takeStream } from "./take-stream.ts";
+import {
+  giveBack,
+  laneElsewhere,
+  leaveSealed,
+  leaveToNewer,
+  moveTo,
+  readOrGiveBack,
+  stepBack,
+  takeStream,
+} from "./take-stream.ts";
 import { absorbed, retriedUpTo } from "./task-facts.ts";
 import { readTask, waitForInput } from "./task-snapshot.ts";
 import { toolStep } from "./task-steps.ts";
 import { checkOf, endCancelled, ended, endFailed, type TaskHint, type TaskWork, taskWork } from "./task-work.ts";
 
 /** Works on a task. Every outcome acknowledges the hint. @throws TorenError `database.unavailable`: the hint comes again. */
-export async function runTask(deps: EngineDeps, hint: TaskHint, at: Circumstances): Promise<Worked> {
+export const runTask = (deps: EngineDeps, hint: TaskHint, at: Circumstances): Promise<Worked> =>
+  task(deps, hint, at).catch((thrown) => leaveSealed(deps, hint, thrown));
+
+async function task(deps: EngineDeps, hint: TaskHint, at: Circumstances): Promise<Worked> {
   const taken = await takeStream(deps, hint, at);
   if (taken.type === "not") return taken.worked;
   const { lease, deployed } = taken;

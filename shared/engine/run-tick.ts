@@ -19,11 +19,14 @@ import { planRound, type Round, waitForDecision } from "./plan-round.ts";
 import { reopenOperation, reopenPending, toReopen } from "./reopen.ts";
 import { type Steps, startSteps, stepEnd } from "./run-steps.ts";
 import { createStreamWriter, giveUp } from "./stream-writer.ts";
-import { leaveToNewer, readOrGiveBack, type Taken, takeStream } from "./take-stream.ts";
+import { leaveSealed, leaveToNewer, readOrGiveBack, type Taken, takeStream } from "./take-stream.ts";
 import { prepare, type TickWork, tickWork } from "./tick-work.ts";
 
 /** Ticks a run. Every outcome acknowledges the hint. @throws TorenError `database.unavailable`: the hint comes again. */
-export async function runTick(deps: EngineDeps, hint: Hint, at: Circumstances): Promise<Worked> {
+export const runTick = (deps: EngineDeps, hint: Hint, at: Circumstances): Promise<Worked> =>
+  tick(deps, hint, at).catch((thrown) => leaveSealed(deps, hint, thrown));
+
+async function tick(deps: EngineDeps, hint: Hint, at: Circumstances): Promise<Worked> {
   const taken = await takeStream(deps, hint, at);
   if (taken.type === "not") return taken.worked;
   const { lease, deployed } = taken;

@@ -3,6 +3,7 @@
 import { type ErrorInfo, TorenError } from "../core/errors.ts";
 import type { InboxItem } from "../core/events.ts";
 import { GRACE_MS } from "../core/limits.ts";
+import { sealedAway } from "../core/sealing.ts";
 import { NOTHING, sum } from "../core/task/ledger.ts";
 import type { Appended, Lease, NewEvent, Next, Plan, Planned, Purse, Reopened, Reopening } from "../ports/store.ts";
 import type { EngineDeps, Worked } from "./deps.ts";
@@ -198,8 +199,9 @@ export async function giveUp(
   try {
     writer.drop();
     if (thrown instanceof TorenError && thrown.code === "payload.too_large") return await end(thrown.info);
-    // An outage is nobody's death: six of them must not look like a crash loop.
-    const keepAttempts = !(thrown instanceof TorenError && thrown.code === "database.unavailable");
+    // An outage is nobody's death: six of them must not look like a crash loop. Nor is a key that isn't here.
+    const outage = thrown instanceof TorenError && thrown.code === "database.unavailable";
+    const keepAttempts = !outage && sealedAway(thrown) === null;
     await writer.flush({ type: "release", afterMs: GRACE_MS, keepAttempts });
   } catch (again) {
     if (again instanceof LeaseLost) return "lost";

@@ -3,6 +3,7 @@
 
 import { type ErrorInfo, TorenError } from "../core/errors.ts";
 import { CRASHES_ALONE_MAX, CRASHES_BEFORE_SOLO, DEFER_MS, GRACE_MS, LONG_GRACE_MS } from "../core/limits.ts";
+import { sealedAway } from "../core/sealing.ts";
 import type { Deployed, Lane, RoleDefinition } from "../ports/agents.ts";
 import type { Hint } from "../ports/queue.ts";
 import type { Lease } from "../ports/store.ts";
@@ -85,12 +86,24 @@ export async function moveTo(deps: EngineDeps, hint: Hint, lease: Lease, lane: L
   return "deferred";
 }
 
+/**
+ * What is on record can't be opened here: its key isn't this worker's, or something was changed. The run isn't failed by that: it is left to a worker that
+ * has the key, as by an older version (I7). Rethrows whatever else was thrown.
+ */
+export async function leaveSealed(deps: EngineDeps, hint: Hint, thrown: unknown): Promise<Worked> {
+  const problem = sealedAway(thrown);
+  if (problem === null) throw thrown;
+  await stepBack(deps, hint, problem);
+  return "deferred";
+}
+
 /** A first look at a stream just taken. If it fails the lease is let go of: the hint comes again long before it would run out. */
 export async function readOrGiveBack<T>(deps: EngineDeps, lease: Lease, read: () => Promise<T>): Promise<T> {
   try {
     return await read();
   } catch (thrown) {
-    const outage = thrown instanceof TorenError && thrown.code === "database.unavailable";
+    const outage =
+      sealedAway(thrown) !== null || (thrown instanceof TorenError && thrown.code === "database.unavailable");
     await giveBack(deps, lease, GRACE_MS, !outage).catch(() => {}); // then it runs out by itself
     throw thrown;
   }

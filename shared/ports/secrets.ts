@@ -1,4 +1,4 @@
-// Providers' keys, and what agents list under `env`, where they aren't in the environment: adapters/secrets/secrets-manager.ts.
+// Providers' keys, what agents list under `env`, and the keys that payloads are encrypted with. Twins: adapters/secrets/env.ts on a laptop, adapters/secrets/secrets-manager.ts on AWS.
 
 /** By the names of environment variables. */
 export type SecretValues = Readonly<Record<string, string>>;

@@ -29,8 +29,8 @@ FROM held h LEFT JOIN taken t ON true
 INSERT INTO toren_control.api_keys (key_hash, name) VALUES ($1::text, $2::text) ON CONFLICT DO NOTHING
 `,
   "add-file": `
-INSERT INTO toren_control.files (id, name, media_type, bytes, content, object_key, pages, page_text)
-VALUES ($1::text, $2::text, $3::text, $4::int, $5::bytea, $6::text, $7::int, $8::text) ON CONFLICT (id) DO NOTHING
+INSERT INTO toren_control.files (id, name, media_type, bytes, content, object_key, pages, page_text, data_key)
+VALUES ($1::text, $2::text, $3::text, $4::int, $5::bytea, $6::text, $7::int, $8::text, $9::text) ON CONFLICT (id) DO NOTHING
 `,
   "append-full": `
 WITH want AS MATERIALIZED (
@@ -325,6 +325,18 @@ SELECT w.status, c.count FROM unnest($1::text[]) AS w(status), LATERAL (
   SELECT count(*)::int AS count FROM (SELECT FROM :agent.runs r WHERE r.status = w.status ORDER BY r.created_at LIMIT $2::int) found) c
 WHERE c.count > 0
 `,
+  "count-sealed-files": `
+SELECT split_part(k.data_key, '.', 2) AS key_id, count(*)::int AS count, min(k.data_key) AS sample
+FROM (SELECT data_key FROM toren_control.files WHERE data_key IS NOT NULL
+      UNION ALL SELECT input ->> 'key' FROM toren_control.schedules WHERE jsonb_typeof(input) = 'object' AND input ? $1::text) k
+GROUP BY 1 ORDER BY 1
+`,
+  "count-sealed-runs": `
+SELECT split_part(k.data_key, '.', 2) AS key_id, count(*)::int AS count, min(k.data_key) AS sample
+FROM (SELECT data_key FROM :agent.runs WHERE data_key IS NOT NULL
+      UNION ALL SELECT header ->> 'key' FROM :agent.request_headers WHERE header ? $1::text) k
+GROUP BY 1 ORDER BY 1
+`,
   "count-streams": `
 WITH taken AS MATERIALIZED (
   SELECT * FROM :agent.streams WHERE count_at <= statement_timestamp() - $2::int * interval '1 ms' ORDER BY count_at LIMIT $1::int FOR UPDATE SKIP LOCKED
@@ -364,8 +376,8 @@ RETURNING key_id, name, begins, scopes, agents, created_by, floor(extract(epoch 
 `,
   "create-run": `
 WITH run AS (
-  INSERT INTO :agent.runs (run_id, process, input, generation, code_hash, idempotency_key, request_digest, mode, trace_context, attributes)
-  VALUES ($1::uuid, $2::text, $3::jsonb, $4::int, $5::text, $6::text, $7::text, $12::text, $15::text, $16::jsonb)
+  INSERT INTO :agent.runs (run_id, process, input, generation, code_hash, idempotency_key, request_digest, mode, trace_context, attributes, data_key)
+  VALUES ($1::uuid, $2::text, $3::jsonb, $4::int, $5::text, $6::text, $7::text, $12::text, $15::text, $16::jsonb, $20::text)
 ), terms AS (
   INSERT INTO :agent.run_terms (run_id, terms) VALUES ($1::uuid, array_to_tsvector($17::text[]))
 ), stream AS (
@@ -417,6 +429,7 @@ WITH held AS MATERIALIZED (
   FROM held h
   WHERE s.run_id = $1::uuid AND s.stream_id = $2::text AND s.status <> 'ended'
     AND NOT EXISTS (SELECT 1 FROM :agent.inbox i WHERE i.run_id = $1::uuid AND i.stream_id = $2::text AND i.key = $3::text)
+    AND NOT ($7::bool AND EXISTS (SELECT 1 FROM :agent.runs r WHERE r.run_id = $1::uuid AND r.data_key IS NOT NULL))
   RETURNING s.inbox_seq, h.status = 'parked' AS nudge
 ), posted AS (
   INSERT INTO :agent.inbox (run_id, stream_id, seq, key, kind, payload)
@@ -504,6 +517,10 @@ WITH old AS MATERIALIZED (
 ), index AS (DELETE FROM toren_control.run_index t USING erased e WHERE t.run_id = e.run_id
 )
 SELECT run_id, events::float8 AS events, coalesce(files, '{}') AS files FROM listed
+`,
+  "export-blob": `
+SELECT hash, bytes, content FROM :agent.blobs
+WHERE run_id = $1::uuid AND CASE WHEN $3::bool THEN hash = $2::text ELSE hash > $2::text END ORDER BY hash LIMIT 1
 `,
   "export-run": `
 WITH lines AS (
@@ -593,8 +610,8 @@ WITH due AS MATERIALIZED (
   DELETE FROM toren_control.schedule_fires f USING due
   WHERE f.schedule_id = due.schedule_id AND f.fire_at < to_timestamp($3::float8 / 1000) - $21::int * interval '1 day'
 ), run AS (
-  INSERT INTO :agent.runs (run_id, process, input, generation, code_hash, request_digest, mode, trace_context, attributes)
-  SELECT $5::uuid, $6::text, $7::jsonb, $9::int, $10::text, $11::text, $12::text, $15::text, $16::jsonb FROM due
+  INSERT INTO :agent.runs (run_id, process, input, generation, code_hash, request_digest, mode, trace_context, attributes, data_key)
+  SELECT $5::uuid, $6::text, $7::jsonb, $9::int, $10::text, $11::text, $12::text, $15::text, $16::jsonb, $22::text FROM due
 ), terms AS (
   INSERT INTO :agent.run_terms (run_id, terms) SELECT $5::uuid, array_to_tsvector($17::text[]) FROM due
 ), stream AS (
@@ -614,10 +631,10 @@ SELECT schedule_id FROM due
 `,
   "fork-run": `
 WITH source AS MATERIALIZED (
-  SELECT r.process, r.mode, r.input, r.attributes, coalesce(r.root, r.run_id) AS root FROM :agent.runs r WHERE r.run_id = $2::uuid
+  SELECT r.process, r.mode, r.input, r.attributes, r.data_key, coalesce(r.root, r.run_id) AS root FROM :agent.runs r WHERE r.run_id = $2::uuid
 ), run AS (
-  INSERT INTO :agent.runs (run_id, process, mode, input, generation, code_hash, idempotency_key, request_digest, attributes, forked_from)
-  SELECT $1::uuid, s.process, s.mode, s.input, $4::int, $5::text, $6::text, $7::text, s.attributes, $2::uuid FROM source s
+  INSERT INTO :agent.runs (run_id, process, mode, input, generation, code_hash, idempotency_key, request_digest, attributes, forked_from, data_key)
+  SELECT $1::uuid, s.process, s.mode, s.input, $4::int, $5::text, $6::text, $7::text, s.attributes, $2::uuid, s.data_key FROM source s
 ), terms AS (
   INSERT INTO :agent.run_terms (run_id, terms) SELECT $1::uuid, t.terms FROM :agent.run_terms t WHERE t.run_id = $2::uuid
 ), part AS MATERIALIZED (
@@ -1098,11 +1115,11 @@ WITH locked AS MATERIALIZED (
 ), child AS MATERIALIZED (
   SELECT c.*, r.attributes, r.trace_context, coalesce(r.root, r.run_id) AS root, go.generation
   FROM go JOIN :agent.runs r ON r.run_id = $1::uuid,
-       unnest($20::uuid[], $21::text[], $22::text[], $23::jsonb[], $24::jsonb[], $25::text[], $26::jsonb[])
-         AS c(run_id, process, mode, input, created, digest, terms)
+       unnest($20::uuid[], $21::text[], $22::text[], $23::jsonb[], $24::jsonb[], $25::text[], $26::jsonb[], $29::text[])
+         AS c(run_id, process, mode, input, created, digest, terms, data_key)
 ), child_runs AS (
-  INSERT INTO :agent.runs (run_id, process, mode, input, generation, code_hash, request_digest, trace_context, attributes, parent, root)
-  SELECT run_id, process, mode, input, generation, $27::text, digest, trace_context, attributes, $1::uuid, root FROM child
+  INSERT INTO :agent.runs (run_id, process, mode, input, generation, code_hash, request_digest, trace_context, attributes, parent, root, data_key)
+  SELECT run_id, process, mode, input, generation, $27::text, digest, trace_context, attributes, $1::uuid, root, data_key FROM child
 ), child_terms AS (
   INSERT INTO :agent.run_terms (run_id, terms) SELECT c.run_id, array_to_tsvector(ARRAY(SELECT jsonb_array_elements_text(c.terms))
     || ARRAY(SELECT x FROM :agent.run_terms p, unnest(tsvector_to_array(p.terms)) AS x WHERE p.run_id = $1::uuid AND x LIKE '@%'))
@@ -1158,6 +1175,9 @@ LEFT JOIN :agent.waves v ON v.run_id = s.run_id AND v.wave = s.wave
 SELECT b.run_id, b.hash, b.content FROM unnest($1::uuid[], $2::text[]) AS w(run_id, hash)
 JOIN :agent.blobs b ON b.run_id = w.run_id AND b.hash = w.hash
 `,
+  "read-data-keys": `
+SELECT run_id, data_key FROM :agent.runs WHERE run_id = ANY ($1::uuid[])
+`,
   "read-depths": `
 SELECT w.queue, now.count AS waiting, later.hidden, later.delayed
 FROM unnest($1::text[]) AS w(queue), LATERAL (
@@ -1171,7 +1191,8 @@ SELECT seq, type, payload, floor(extract(epoch FROM recorded_at) * 1000)::float8
 FROM :agent.events WHERE run_id = $1::uuid AND stream_id = $2::text AND seq > $3::bigint ORDER BY seq LIMIT $4::int
 `,
   "read-fact": `
-SELECT s.status, i.seq, i.payload, floor(extract(epoch FROM i.recorded_at) * 1000)::float8 AS at
+SELECT s.status, i.seq, i.payload, floor(extract(epoch FROM i.recorded_at) * 1000)::float8 AS at,
+       (SELECT r.data_key FROM :agent.runs r WHERE r.run_id = s.run_id) AS data_key
 FROM :agent.streams s LEFT JOIN :agent.inbox i ON i.run_id = s.run_id AND i.stream_id = s.stream_id AND i.key = $3::text
 WHERE s.run_id = $1::uuid AND s.stream_id = $2::text
 `,
@@ -1186,7 +1207,7 @@ SELECT t.runs_started, t.runs_completed, t.runs_failed, t.runs_cancelled, t.mode
 FROM :agent.totals t WHERE t.one
 `,
   "read-file": `
-SELECT content, object_key FROM toren_control.files WHERE id = $1::text
+SELECT content, object_key, data_key FROM toren_control.files WHERE id = $1::text
 `,
   "read-header": `
 SELECT header FROM :agent.request_headers WHERE digest = $1::text
@@ -1201,29 +1222,32 @@ JOIN :agent.streams s ON s.run_id = $1::uuid AND s.stream_id = 'task:' || t.id A
 JOIN :agent.events e ON e.run_id = s.run_id AND e.stream_id = s.stream_id AND e.seq = s.head_seq
 `,
   "read-outline": `
-SELECT seq, type, floor(extract(epoch FROM recorded_at) * 1000)::float8 AS recorded_at, CASE type
-  WHEN 'LlmCallCompleted' THEN payload - 'response' || jsonb_build_object(
-    'said', left(jsonb_path_query_first(payload, '$.response.content[*] ? (@.type == "text").text') #>> '{}', $5::int),
+SELECT e.seq, e.type, floor(extract(epoch FROM e.recorded_at) * 1000)::float8 AS recorded_at,
+  CASE WHEN e.type = 'LlmCallCompleted' THEN 'response.content' ELSE f.field END AS said_of,
+  CASE WHEN e.type IN ('ChildEnded', 'TaskSettled') THEN 'outcome.error' END AS error_of,
+  CASE
+  WHEN e.type = 'LlmCallCompleted' THEN payload - 'response' || jsonb_build_object(
+    'said', CASE WHEN payload #> '{response,content}' ? $6::text
+                 THEN CASE WHEN length(payload #> '{response,content}' ->> $6::text) <= $7::int THEN payload #> '{response,content}' END
+                 ELSE to_jsonb(left(jsonb_path_query_first(payload, '$.response.content[*] ? (@.type == "text").text') #>> '{}', $5::int)) END,
     'stopReason', payload #> '{response,stopReason}', 'servedBy', payload #> '{response,servedBy}')
-  WHEN 'ToolCallStarted' THEN payload - 'args' || jsonb_build_object('said', left(payload ->> 'args', $5::int))
-  WHEN 'ApprovalRequested' THEN payload - 'args' || jsonb_build_object('said', left(payload ->> 'args', $5::int))
-  WHEN 'ToolCallCompleted' THEN payload - 'result' || jsonb_build_object('said', left(payload ->> 'result', $5::int))
-  WHEN 'TaskCompleted' THEN payload - 'result' || jsonb_build_object('said', left(payload ->> 'result', $5::int))
-  WHEN 'StepCompleted' THEN payload - 'value' || jsonb_build_object('said', left(payload ->> 'value', $5::int))
-  WHEN 'InputRequested' THEN payload - 'text' || jsonb_build_object('said', left(payload ->> 'text', $5::int))
-  WHEN 'UserMessage' THEN payload - 'text' || jsonb_build_object('said', left(payload ->> 'text', $5::int))
-  WHEN 'ContextCompacted' THEN payload - 'summary' || jsonb_build_object('said', left(payload ->> 'summary', $5::int))
-  WHEN 'ChildStarted' THEN payload - 'input' || jsonb_build_object('said', left(payload ->> 'input', $5::int))
-  WHEN 'RunContinued' THEN payload - ARRAY['input', 'signals'] || jsonb_build_object('said', left(payload ->> 'input', $5::int))
-  WHEN 'ChildEnded' THEN payload - 'outcome' || jsonb_build_object('status', payload #> '{outcome,status}', 'error', payload #> '{outcome,error}')
-  WHEN 'TaskSettled' THEN payload - 'outcome' || jsonb_build_object('status', payload #> '{outcome,status}', 'error', payload #> '{outcome,error}')
-  ELSE CASE WHEN octet_length(payload::text) <= 4 * $5::int THEN payload ELSE (
-    SELECT coalesce(jsonb_object_agg(key, value), '{}') FROM jsonb_each(payload) WHERE length(value::text) <= 2 * $5::int) END
+  WHEN e.type IN ('ChildEnded', 'TaskSettled') THEN
+    payload - 'outcome' || jsonb_build_object('status', payload #> '{outcome,status}', 'error', payload #> '{outcome,error}')
+  WHEN f.field IS NOT NULL THEN payload - ARRAY[f.field, 'signals'] || jsonb_build_object(
+    'said', CASE WHEN payload -> f.field ? $6::text THEN CASE WHEN length(payload -> f.field ->> $6::text) <= $7::int THEN payload -> f.field END
+                 ELSE to_jsonb(left(payload ->> f.field, $5::int)) END)
+  WHEN octet_length(payload::text) <= 4 * $5::int THEN payload
+  ELSE (SELECT coalesce(jsonb_object_agg(key, value), '{}') FROM jsonb_each(payload) WHERE length(value::text) <= 2 * $5::int)
   END AS payload
-FROM :agent.events WHERE run_id = $1::uuid AND stream_id = $2::text AND seq > $3::bigint ORDER BY seq LIMIT $4::int
+FROM :agent.events e,
+LATERAL (SELECT CASE e.type
+  WHEN 'ToolCallStarted' THEN 'args' WHEN 'ApprovalRequested' THEN 'args' WHEN 'ToolCallCompleted' THEN 'result' WHEN 'TaskCompleted' THEN 'result'
+  WHEN 'StepCompleted' THEN 'value' WHEN 'InputRequested' THEN 'text' WHEN 'UserMessage' THEN 'text' WHEN 'ContextCompacted' THEN 'summary'
+  WHEN 'ChildStarted' THEN 'input' WHEN 'RunContinued' THEN 'input' END AS field) f
+WHERE e.run_id = $1::uuid AND e.stream_id = $2::text AND e.seq > $3::bigint ORDER BY e.seq LIMIT $4::int
 `,
   "read-outlines": `
-SELECT r.run_id, r.process, r.mode, r.status, r.error, r.generation, r.attributes, r.parent,
+SELECT r.run_id, r.process, r.mode, r.status, r.error, r.generation, r.attributes, r.parent, r.data_key,
        floor(extract(epoch FROM r.created_at) * 1000)::float8 AS created_at, floor(extract(epoch FROM r.ended_at) * 1000)::float8 AS ended_at,
        c.calls, c.tokens, c.nano, c.unpriced, c.simulated
 FROM :agent.runs r, LATERAL (
@@ -1233,7 +1257,7 @@ FROM :agent.runs r, LATERAL (
 WHERE r.run_id = ANY ($1::uuid[])
 `,
   "read-page-text": `
-SELECT page_text FROM toren_control.files WHERE id = $1::text
+SELECT page_text, data_key FROM toren_control.files WHERE id = $1::text
 `,
   "read-plan": `
 SELECT s.head_seq, s.lease_epoch, s.inbox_seq,
@@ -1242,7 +1266,7 @@ SELECT s.head_seq, s.lease_epoch, s.inbox_seq,
 FROM :agent.streams s WHERE s.run_id = $1::uuid AND s.stream_id = 'run'
 `,
   "read-run": `
-SELECT r.run_id, r.process, r.mode, r.status, r.input, r.output, r.error, r.generation, r.attributes, r.retries, r.forked_from, r.parent,
+SELECT r.run_id, r.process, r.mode, r.status, r.input, r.output, r.error, r.generation, r.attributes, r.retries, r.forked_from, r.parent, r.data_key,
        floor(extract(epoch FROM r.created_at) * 1000)::float8 AS created_at, floor(extract(epoch FROM r.ended_at) * 1000)::float8 AS ended_at,
        b.run_id IS NOT NULL AS capped, b.cap_tokens, b.cap_nano, b.reserved_tokens, b.reserved_nano, b.spent_tokens, b.spent_nano,
        (s.inbox_seq - s.sealed_facts)::int AS facts
@@ -1692,6 +1716,9 @@ CREATE TABLE toren_control.schedule_fires (
   PRIMARY KEY (schedule_id, fire_at)
 );
 `,
+    "0010_data_keys": `
+ALTER TABLE toren_control.files ADD COLUMN data_key text;
+`,
   },
   agent: {
     "0001_first_tables": `
@@ -1926,6 +1953,9 @@ ALTER TABLE :agent.streams
 ALTER TABLE :agent.streams
   ADD COLUMN sealed_seq bigint NOT NULL DEFAULT 0,
   ADD COLUMN sealed_facts bigint NOT NULL DEFAULT 0;
+`,
+    "0015_data_keys": `
+ALTER TABLE :agent.runs ADD COLUMN data_key text;
 `,
   },
 } as const;

@@ -46,7 +46,7 @@ export const templateOf = (context: Record<string, unknown> = {}, region: string
 export const INSTALLATIONS: Readonly<Record<string, (app: App) => Stack>> = {
   "as it comes": (app) => torenStack(app, null),
   production: stackWith({ profile: "production", alarmEmail: "ops@example.com", budgetUsd: 100 }),
-  "workers on Fargate": stackWith({ workers: "fargate" }),
+  "workers on Fargate": stackWith({ workers: "fargate", encryption: true }),
   "production, workers on Fargate": stackWith({ profile: "production", workers: "fargate" }),
   "a VPC of its user's": (app) => inVpc(app, (vpc) => ({ vpc })),
   "a database by its URL": stackWith({ database: { url: "postgres://toren@db.example.com/toren" } }),

@@ -26,7 +26,27 @@ export interface StoreSubject {
   close(): Promise<void>;
 }
 
-export function storeConformance(what: string, open: () => Promise<StoreSubject>): void {
+const SUITES = {
+  leases: leaseSuite,
+  appends: appendSuite,
+  budgets: budgetSuite,
+  values: valueSuite,
+  facts: factSuite,
+  parks: parkSuite,
+  waves: waveSuite,
+  children: childSuite,
+  continues: continueSuite,
+  runs: runSuite,
+  people: peopleSuite,
+  watch: watchSuite,
+} as const;
+
+/** `suites`: of a store that differs from another one in them alone. Default: all. */
+export function storeConformance(
+  what: string,
+  open: () => Promise<StoreSubject>,
+  suites: readonly (keyof typeof SUITES)[] = Object.keys(SUITES) as (keyof typeof SUITES)[],
+): void {
   describe(what, () => {
     let subject: StoreSubject | undefined;
     let bench: Bench | undefined;
@@ -39,17 +59,6 @@ export function storeConformance(what: string, open: () => Promise<StoreSubject>
       if (bench === undefined) throw new Error("the store didn't open");
       return bench;
     };
-    leaseSuite(get);
-    appendSuite(get);
-    budgetSuite(get);
-    valueSuite(get);
-    factSuite(get);
-    parkSuite(get);
-    waveSuite(get);
-    childSuite(get);
-    continueSuite(get);
-    runSuite(get);
-    peopleSuite(get);
-    watchSuite(get);
+    for (const name of suites) SUITES[name](get);
   });
 }

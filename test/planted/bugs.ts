@@ -27,6 +27,7 @@ const SIGNALS = "test/core/workflow/signals.test.ts";
 const KEEP_RUN = "test/engine/keep-run.test.ts";
 const ACTS = "test/kill-matrix/acts.test.ts";
 const REDACTION = "test/engine/redaction.test.ts";
+const SEALED = "test/engine/sealed.test.ts";
 const FORK = "test/engine/fork.test.ts";
 const RETRY = "test/engine/retry.test.ts";
 const CHILDREN = "test/engine/children.test.ts";
@@ -231,6 +232,62 @@ export const BUGS: readonly Bug[] = [
       },
     ],
     killedBy: { file: STORE, test: "what a run was told is counted from there on" },
+  },
+  {
+    name: "what a tool gave back is forgotten among what is content",
+    edits: [
+      {
+        file: "shared/core/content.ts",
+        find: 'ToolCallCompleted: { content: ["result", "media"], clear: ["stepId", "toolUseId"] }',
+        replace: 'ToolCallCompleted: { content: ["media"], clear: ["stepId", "toolUseId", "result"] }',
+      },
+    ],
+    killedBy: { file: SEALED, test: "says nothing in any column of any table" },
+  },
+  {
+    name: "words of a sealed input are what its run is found by",
+    edits: [
+      {
+        file: "shared/adapters/store/runs.ts",
+        find: "termsOf(key === null ? run.input : null, attributes)",
+        replace: "termsOf(run.input, attributes)",
+      },
+    ],
+    killedBy: { file: SEALED, test: "says nothing in any column of any table" },
+  },
+  {
+    name: "a worker without the key fails its message again and again",
+    edits: [
+      {
+        file: "shared/engine/take-stream.ts",
+        find: "  if (problem === null) throw thrown;\n  await stepBack(deps, hint, problem);",
+        replace:
+          '  if (problem !== null) throw thrown;\n  await stepBack(deps, hint, { code: "bug", message: String(thrown) });',
+      },
+    ],
+    killedBy: { file: SEALED, test: "I7: leaves the run as it is, acknowledges" },
+  },
+  {
+    name: "who has no key tells a sealed run something in clear",
+    edits: [
+      {
+        file: `${QUERIES}/deliver-fact.sql`,
+        find: "AND NOT ($7::bool AND EXISTS",
+        replace: "AND NOT ($7::bool AND false AND EXISTS",
+      },
+    ],
+    killedBy: { file: "test/adapters/store/sealed.test.ts", test: "so nothing lands in clear" },
+  },
+  {
+    name: "a fork has a key of its own, which opens nothing of what was copied",
+    edits: [
+      {
+        file: `${QUERIES}/fork-run.sql`,
+        find: "s.attributes, $2::uuid, s.data_key FROM source s",
+        replace: "s.attributes, $2::uuid, replace(s.data_key, $2::text, $1::text) FROM source s",
+      },
+    ],
+    killedBy: { file: SEALED, test: "its fork shares its key" },
   },
   {
     name: "totals lose what a stream counts after it was added the first time",

@@ -2,7 +2,14 @@
 
 import { createDatabase, dropDatabase, withDatabase } from "../../local/testing/database-server.ts";
 import { openUrl } from "../../shared/adapters/database/url.ts";
+import { sealerBy } from "../../shared/adapters/sealer/aes-gcm.ts";
+import { createEnvSecrets } from "../../shared/adapters/secrets/env.ts";
 import type { Database } from "../../shared/ports/database.ts";
+
+/** With TOREN_ENCRYPTION_KEYS set, every test's runs are sealed: any suite can be run so. */
+const bySetting = async (): Promise<Pick<Database, "sealer">> => ({
+  sealer: await sealerBy(createEnvSecrets(process.env)),
+});
 
 export interface TestDatabase {
   readonly database: Database;
@@ -19,7 +26,7 @@ export async function testDatabase(size: { appends?: number; pool?: number } = {
     throw new Error("testDatabase needs jest's globalSetup (test/support/global-setup.ts)");
   const name = await createDatabase(server, template);
   const url = withDatabase(server, name);
-  const database = await openUrl(url, size);
+  const database = { ...(await openUrl(url, size)), ...(await bySetting()) };
   return {
     database,
     url,

@@ -1,12 +1,14 @@
-// Whether a log can be believed: everything that must hold of all rows of an agent at any committed moment, whoever wrote them and whatever died.
+// Over 300 lines: the rules, and the one reader of what they are about. Whether a log can be believed: everything that must hold of all rows of an agent at any committed moment, whoever wrote them and whatever died.
 // It reads rows and nothing else, and folds them by itself: the product's own folds are what is checked.
 import type { Pool } from "pg";
 import { chain, digestOf } from "../../shared/core/digest.ts";
 import { fromStored, type Json } from "../../shared/core/json.ts";
 import type { ModelRequest, Usage } from "../../shared/core/messages.ts";
+import type { Sealer } from "../../shared/ports/sealer.ts";
 import { checkFamily } from "./log-checker-family.ts";
 import { checkRun } from "./log-checker-run.ts";
 import { checkTask } from "./log-checker-task.ts";
+import { dataKeys, plain } from "./opened.ts";
 
 export interface RunDump {
   readonly runId: string;
@@ -248,15 +250,19 @@ function completedCalls(dump: readonly RunDump[]): { done: boolean; payload: Eve
   );
 }
 
-/** All rows of an agent's schema, in one snapshot. For quiet databases: it reads everything. */
-export async function dumpDatabase(pool: Pool, agent: string): Promise<RunDump[]> {
+/** All rows of an agent's schema, in one snapshot. For quiet databases: it reads everything. What is sealed is opened, by the setting unless a sealer is given. */
+export async function dumpDatabase(pool: Pool, agent: string, sealer?: Sealer): Promise<RunDump[]> {
   if (!/^[a-z][a-z0-9_]{0,40}$/.test(agent)) throw new Error(`"${agent}" names no agent`);
   const schema = `agent_${agent}`;
   const client = await pool.connect();
   const rows = async <T>(sql: string): Promise<T[]> => (await client.query(sql)).rows as T[];
   try {
     await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
-    const runs = await rows<{ runId: string; status: string }>(`SELECT run_id AS "runId", status FROM ${schema}.runs`);
+    const rowsOfRuns = await rows<{ runId: string; status: string; key: string | null }>(
+      `SELECT run_id AS "runId", status, data_key AS key FROM ${schema}.runs`,
+    );
+    const runs = rowsOfRuns.map(({ runId, status }) => ({ runId, status }));
+    const keys = await dataKeys(rowsOfRuns, sealer);
     type Of<T> = T & { readonly runId: string };
     const streams = await rows<Of<Omit<StreamDump, "events" | "inbox">>>(
       `SELECT run_id AS "runId", stream_id AS "streamId", status, outcome, wait, head_seq::float8 AS "headSeq", inbox_seq::float8 AS "inboxSeq",
@@ -275,17 +281,25 @@ export async function dumpDatabase(pool: Pool, agent: string): Promise<RunDump[]
     const placeOf = (r: { runId: string; streamId: string }): string => `${r.runId} ${r.streamId}`;
     const logs = Map.groupBy(events, placeOf);
     const facts = Map.groupBy(inbox, placeOf);
-    const restored = (e: EventDump & { streamId: string }): EventDump => ({
+    const restored = (e: Of<EventDump>): EventDump => ({
       seq: e.seq,
       type: e.type,
-      payload: fromStored(e.payload as Json) as EventDump["payload"],
+      payload: fromStored(plain(e.payload as Json, keys.get(e.runId))) as EventDump["payload"],
+    });
+    const restoredFact = (f: Of<FactDump>): FactDump => ({
+      ...f,
+      payload: plain(f.payload as Json, keys.get(f.runId)) as FactDump["payload"],
     });
     return runs.map((run) => ({
       ...run,
       waves: waves.filter((w) => w.runId === run.runId),
       streams: streams
         .filter((s) => s.runId === run.runId)
-        .map((s) => ({ ...s, events: (logs.get(placeOf(s)) ?? []).map(restored), inbox: facts.get(placeOf(s)) ?? [] })),
+        .map((s) => ({
+          ...s,
+          events: (logs.get(placeOf(s)) ?? []).map(restored),
+          inbox: (facts.get(placeOf(s)) ?? []).map(restoredFact),
+        })),
     }));
   } finally {
     await client.query("ROLLBACK");

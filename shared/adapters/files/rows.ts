@@ -4,9 +4,11 @@ import type { PoolClient } from "pg";
 import { TorenError } from "../../core/errors.ts";
 import { fromStored, toStored } from "../../core/json.ts";
 import { FILE_MAX_BYTES } from "../../core/limits.ts";
+import { NO_SEALER } from "../../core/sealing.ts";
 import { joinPages } from "../../core/text-files.ts";
 import type { Database } from "../../ports/database.ts";
 import type { FileInfo, Files, NewFile, Removed } from "../../ports/files.ts";
+import type { DataKey } from "../../ports/sealer.ts";
 import { QUERIES } from "../../sql/queries.ts";
 import { repeatedOnce } from "../database/failures.ts";
 import { decodeCursor, encodeCursor } from "./cursor.ts";
@@ -36,18 +38,26 @@ export interface ObjectStore {
 }
 
 export function createFileRows(database: Database, objects: ObjectStore | null): Omit<Files, "uploads"> {
-  const { pool } = database;
+  const { pool, sealer = NO_SEALER } = database;
   const list = async (ids: readonly string[]): Promise<FileInfo[]> => {
     const { rows } = await repeatedOnce(() => pool.query<Row>(QUERIES["list-files"], [ids]));
     return rows.map(infoOf);
   };
+  const body = async (id: string): Promise<BodyRow | undefined> =>
+    (await repeatedOnce(() => pool.query<BodyRow>(QUERIES["read-file"], [id]))).rows[0];
   return {
     list,
     add: async (file) => {
-      const { values, object } = addValues(file, objects);
-      if (object !== null) await objects?.put(object.key, file.content); // first: a row never names what isn't there
+      const id = checkedId(file);
+      const [there] = await list([id]);
+      if (there !== undefined) return there;
+      const { values, object } = addValues(id, file, objects, await sealer.fresh(id));
+      if (object !== null) await objects?.put(object.key, object.content); // first: a row never names what isn't there
       await repeatedOnce(() => pool.query(QUERIES["add-file"], values));
-      const [info] = await list([values[0]]); // the media type of whoever was first
+      // Sealed by somebody else who was quicker, with a key of its own, it lies elsewhere. If this fails mine is left where nobody looks.
+      if (object?.sealed && (await body(id))?.object_key !== object.key)
+        await objects?.remove(object.key).catch(() => {});
+      const [info] = await list([id]); // the media type of whoever was first
       if (info === undefined) throw new TorenError("file.unknown", `The file "${file.name}" was removed as it came.`);
       return info;
     },
@@ -63,12 +73,16 @@ export function createFileRows(database: Database, objects: ObjectStore | null):
       };
     },
     content: async (id) => {
-      const { rows } = await repeatedOnce(() => pool.query<BodyRow>(QUERIES["read-file"], [id]));
-      return rows[0] === undefined ? null : (rows[0].content ?? (await fromStore(objects, rows[0].object_key)));
+      const row = await body(id);
+      if (row === undefined) return null;
+      const bytes = row.content ?? (await fromStore(objects, row.object_key));
+      if (bytes === null || row.data_key === null) return bytes;
+      return (await sealer.unwrap(row.data_key)).openBytes(CONTENT, bytes);
     },
     pageText: async (id) => {
-      const query = () => pool.query<{ page_text: string | null }>(QUERIES["read-page-text"], [id]);
-      return (await repeatedOnce(query)).rows[0]?.page_text ?? null;
+      const query = () => pool.query<PageTextRow>(QUERIES["read-page-text"], [id]);
+      const { page_text: pages = null, data_key: key = null } = (await repeatedOnce(query)).rows[0] ?? {};
+      return pages === null || key === null ? pages : (await sealer.unwrap(key)).open(PAGES, pages);
     },
     forget: async (id) => {
       const forgotten = await repeatedOnce(() =>
@@ -89,7 +103,16 @@ export function createFileRows(database: Database, objects: ObjectStore | null):
 interface BodyRow {
   readonly content: Buffer | null;
   readonly object_key: string | null;
+  readonly data_key: string | null;
 }
+interface PageTextRow {
+  readonly page_text: string | null;
+  readonly data_key: string | null;
+}
+
+/** What is sealed of a file. Its name and kind aren't. */
+const CONTENT = "content";
+const PAGES = "pages";
 
 async function fromStore(objects: ObjectStore | null, key: string | null): Promise<Uint8Array | null> {
   if (key === null) return null;
@@ -98,22 +121,35 @@ async function fromStore(objects: ObjectStore | null, key: string | null): Promi
 }
 
 interface Added {
-  readonly values: [id: string, ...rest: unknown[]];
-  readonly object: { readonly key: string } | null;
+  readonly values: unknown[];
+  readonly object: { readonly key: string; readonly content: Uint8Array; readonly sealed: boolean } | null;
 }
 
-function addValues({ name, mediaType, content, pageTexts }: NewFile, objects: ObjectStore | null): Added {
+/** @throws TorenError `request.too_large` */
+function checkedId({ name, content }: NewFile): string {
   if (content.byteLength > FILE_MAX_BYTES) {
     const message = `The file "${name}" has ${content.byteLength} bytes; ${FILE_MAX_BYTES} is the most.`;
     throw new TorenError("request.too_large", message);
   }
-  const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength);
-  const read = pageTexts === undefined ? [null, null] : [pageTexts.length, joinPages(pageTexts)];
-  const id = fileId(name, content);
-  const object = objects !== null && bytes.byteLength > objects.aboveBytes ? { key: `files/${id}` } : null;
-  const body = object === null ? [bytes, null] : [null, object.key];
-  return { object, values: [id, toStored(name), toStored(mediaType), bytes.byteLength, ...body, ...read] };
+  return fileId(name, content);
 }
+
+function addValues(id: string, file: NewFile, objects: ObjectStore | null, key: DataKey | null): Added {
+  const { name, mediaType, content, pageTexts } = file;
+  const plain = Buffer.from(content.buffer, content.byteOffset, content.byteLength);
+  const bytes = key === null ? plain : key.sealBytes(CONTENT, plain);
+  const pages = pageTexts === undefined ? null : joinPages(pageTexts);
+  const read = [pageTexts?.length ?? null, pages === null || key === null ? pages : key.seal(PAGES, pages)];
+  const large = objects !== null && plain.byteLength > objects.aboveBytes;
+  // Sealed anew it is another object: its key is in the row of whoever was first.
+  const place = key === null ? `files/${id}` : `files/${id}.${hashOf(key.wrapped)}`;
+  const object = large ? { key: place, content: bytes, sealed: key !== null } : null;
+  const body = object === null ? [bytes, null] : [null, object.key];
+  const about = [id, toStored(name), toStored(mediaType), plain.byteLength];
+  return { object, values: [...about, ...body, ...read, key?.wrapped ?? null] };
+}
+
+const hashOf = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 16);
 
 const infoOf = ({ id, name, media_type, bytes, pages }: Row): FileInfo => ({
   id,

@@ -1,35 +1,35 @@
 // Pieces of answers by Postgres' notifications: on a laptop and on RDS alike. A worker sends while somebody watches; who watches says so in a row that runs out.
 import { randomUUID } from "node:crypto";
 import { LIVE_BATCH_MS, LIVE_GREW_MS, LIVE_PIECES_MAX, LIVE_WATCH_MS, LIVE_WATCH_RENEW_MS } from "../../core/limits.ts";
+import { NO_SEALER } from "../../core/sealing.ts";
 import type { Database } from "../../ports/database.ts";
 import type { LiveIn, LiveOut, LivePiece } from "../../ports/live.ts";
+import type { DataKey, Sealer } from "../../ports/sealer.ts";
 import { QUERIES } from "../../sql/queries.ts";
 import type { Notices } from "../database/notices.ts";
 import { createShownCall, type ShownCall } from "./calls.ts";
-import { GREW, piecesOf, readPiece, WATCHED, writePiece } from "./channels.ts";
+import { GREW, openPiece, piecesOf, readPiece, WATCHED, writePiece } from "./channels.ts";
 
 export interface LiveOutOptions {
-  readonly database: Pick<Database, "pool">;
+  readonly database: Pick<Database, "pool" | "sealer">;
   /** Left out: this worker only hears of watchers by its leases. */
   readonly notices?: Notices;
 }
 
 export function createLiveOut({ database, notices }: LiveOutOptions): LiveOut {
+  const ownKey = createOwnKey(database.sealer ?? NO_SEALER);
   const calls = new Set<ShownCall>();
   /** Runs whose log has grown since it was last said. */
   const grown = new Set<string>();
   const { note, isWatched } = createWatched();
   const due = (): ShownCall[] => [...calls].filter((call) => call.due && isWatched(call.runId));
   const send = async (): Promise<void> => {
-    const channels = [...grown].map(piecesOf);
-    const payloads = channels.map(() => GREW);
+    const said = [...grown].map((runId): Notice => [piecesOf(runId), GREW]);
     grown.clear();
-    for (const call of due())
-      for (const piece of call.pieces(Math.max(0, LIVE_PIECES_MAX - payloads.length))) {
-        channels.push(piecesOf(call.runId));
-        payloads.push(writePiece(piece));
-      }
-    if (payloads.length > 0) await database.pool.query(QUERIES.notify, [channels, payloads]).catch(() => {}); // they are hints: the log has the answer
+    const key = due().length === 0 ? undefined : await ownKey();
+    if (key !== undefined) said.push(...piecesSaid(due(), LIVE_PIECES_MAX - said.length, key));
+    const columns = [said.map(([channel]) => channel), said.map(([, payload]) => payload)];
+    if (said.length > 0) await database.pool.query(QUERIES.notify, columns).catch(() => {}); // they are hints: the log has the answer
   };
   const batches = createBatches(send, () => (grown.size > 0 ? LIVE_GREW_MS : due().length > 0 ? LIVE_BATCH_MS : null));
   const end = (call: ShownCall): void => {
@@ -86,6 +86,24 @@ export function createLiveOut({ database, notices }: LiveOutOptions): LiveOut {
   };
 }
 
+type Notice = readonly [channel: string, payload: string];
+function piecesSaid(calls: readonly ShownCall[], most: number, key: DataKey | null): Notice[] {
+  const said: Notice[] = [];
+  for (const call of calls)
+    for (const piece of call.pieces(Math.max(0, most - said.length)))
+      said.push([piecesOf(call.runId), writePiece(piece, key)]);
+  return said;
+}
+
+/** One for all that a worker says; it is kept nowhere. Null: nothing is sealed here. Undefined: there is none now, and nothing is said in clear instead. */
+function createOwnKey(sealer: Sealer): () => Promise<DataKey | null | undefined> {
+  let key: DataKey | null | undefined = sealer.on ? undefined : null;
+  return async () => {
+    if (key === undefined) key = await sealer.fresh(`live-${randomUUID()}`).catch(() => undefined);
+    return key;
+  };
+}
+
 /** Until when each run is watched, by this process' own clock. */
 function createWatched() {
   const untils = new Map<string, number>();
@@ -129,7 +147,7 @@ function createBatches(send: () => Promise<void>, dueMs: () => number | null) {
 }
 
 export interface LiveInOptions {
-  readonly database: Pick<Database, "pool">;
+  readonly database: Pick<Database, "pool" | "sealer">;
   readonly notices: Notices;
 }
 
@@ -142,24 +160,42 @@ interface Watched {
   leave(): void;
 }
 
+/** Pieces in the order in which they came. What can't be opened is lost, as any piece may be. */
+function createOpening(sealer: Sealer) {
+  let last: Promise<void> = Promise.resolve();
+  let known: DataKey | undefined;
+  return (piece: LivePiece, wrapped: string, say: (piece: LivePiece) => void): void => {
+    last = last
+      .then(async () => {
+        if (known?.wrapped !== wrapped) known = await sealer.unwrap(wrapped);
+        say(openPiece(piece, known));
+      })
+      .catch(() => {});
+  };
+}
+
 export function createLiveIn({ database, notices }: LiveInOptions): LiveIn {
   const watcher = randomUUID();
   const runs = new Map<string, Watched>();
+  const opening = createOpening(database.sealer ?? NO_SEALER);
   /** Best effort: what is lost here is said again, or runs out. */
   const tell = async (verb: "watch-run" | "unwatch-run", values: unknown[]): Promise<void> => {
     await database.pool.query(QUERIES[verb], values).catch(() => {});
   };
   const begin = (runId: string): Watched => {
     const ears: Watched["ears"] = new Set();
-    const say = (isNew: boolean): Promise<void> => tell("watch-run", [runId, watcher, LIVE_WATCH_MS, WATCHED, isNew]);
-    const heard = (payload: string): void => {
-      const piece = payload === GREW ? null : readPiece(payload);
-      for (const ear of ears)
-        if (piece !== null) ear.piece(piece);
-        else if (payload === GREW) ear.grew();
+    const watch = (isNew: boolean): Promise<void> => tell("watch-run", [runId, watcher, LIVE_WATCH_MS, WATCHED, isNew]);
+    const say = (piece: LivePiece): void => {
+      for (const ear of ears) ear.piece(piece);
     };
-    const stop = notices.on(piecesOf(runId), heard, () => void say(true));
-    const timer = setInterval(() => void say(false), LIVE_WATCH_RENEW_MS).unref();
+    const heard = (payload: string): void => {
+      const said = payload === GREW ? null : readPiece(payload);
+      if (said === null) for (const ear of payload === GREW ? ears : []) ear.grew();
+      else if (said.key === null) say(said.piece);
+      else opening(said.piece, said.key, say);
+    };
+    const stop = notices.on(piecesOf(runId), heard, () => void watch(true));
+    const timer = setInterval(() => void watch(false), LIVE_WATCH_RENEW_MS).unref();
     return {
       ears,
       leave: () => {

@@ -1,8 +1,9 @@
 // Large values beside the rows that point to them.
 import type { Json } from "../../core/json.ts";
 import { COMMIT_BATCH_BYTES } from "../../core/limits.ts";
+import { openAll, type SealedRow, type Unopened } from "./seals.ts";
 import type { Statements } from "./statements.ts";
-import { type Blob, pointers, restored } from "./values.ts";
+import { type Blob, blobPlace, pointers, restored } from "./values.ts";
 
 /** Writes what the rows of the next statement will point to, before it and on another connection. Idempotent. */
 export async function writeBlobs(
@@ -34,12 +35,15 @@ function chunks(blobs: readonly Blob[]): Blob[][] {
   return result;
 }
 
-/** The values of rows as they were, in their order, with one query for all blobs, and none where there are none. */
+/** The values of rows as they were, in their order, with one query for all blobs, and none where there are none. What is sealed is opened. */
 export async function restoreAll(
   statements: Statements,
   agent: string,
-  rows: readonly { readonly runId: string; readonly value: Json }[],
+  sealedRows: readonly SealedRow[],
+  unopened: Unopened = "throw",
 ): Promise<Json[]> {
+  const values = await openAll(statements.seals, agent, sealedRows, unopened);
+  const rows = sealedRows.map(({ runId }, i) => ({ runId, value: values[i] ?? null }));
   const wanted = rows.flatMap((row) => pointers(row.value).map((at) => [row.runId, at] as const));
   const byRun = new Map<string, Map<string, Json>>();
   if (wanted.length > 0) {
@@ -47,9 +51,11 @@ export async function restoreAll(
       wanted.map((w) => w[0]),
       wanted.map((w) => w[1]),
     ]);
-    for (const row of found) {
+    const shut = found.map((row) => ({ runId: row.run_id, value: row.content, place: blobPlace(row.hash) }));
+    const contents = await openAll(statements.seals, agent, shut, unopened);
+    for (const [i, row] of found.entries()) {
       const of = byRun.get(row.run_id) ?? new Map<string, Json>();
-      byRun.set(row.run_id, of.set(row.hash, row.content));
+      byRun.set(row.run_id, of.set(row.hash, contents[i] ?? null));
     }
   }
   return rows.map((row) => restored(row.value, byRun.get(row.runId) ?? NONE));

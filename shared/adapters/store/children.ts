@@ -19,7 +19,7 @@ export const createChildren = (statements: Statements): ChildStore => ({
     const ended = rows.filter((row) => row.ended !== null);
     const values = ended.map((row) => ({
       runId: row.run_id,
-      value: row.ended === "completed" ? row.output : row.error,
+      ...(row.ended === "completed" ? { value: row.output, place: "output" } : { value: row.error }),
     }));
     const restored = await restoreAll(statements, agent, values);
     return ended.map((row, i) => ({ runId: row.run_id, outcome: outcomeOf(row, restored[i] ?? null) }));

@@ -3,20 +3,24 @@ import type { Pool } from "pg";
 import { digestOf } from "../../core/digest.ts";
 import { TorenError } from "../../core/errors.ts";
 import { GRACE_MS } from "../../core/limits.ts";
+import type { DataKey } from "../../ports/sealer.ts";
 import type { Fork, ForkStore } from "../../ports/store.ts";
 import { codeOf } from "../database/failures.ts";
 import { foundRun } from "./runs.ts";
 import { explained, repeatable, type Statements, wasDoubtful } from "./statements.ts";
-import { storedObject } from "./values.ts";
+import { storedEvent } from "./values.ts";
 
 const UNIQUE_VIOLATION = "23505";
 
 export const createForks = (pool: Pool, statements: Statements): ForkStore => ({
   fork: async (fork) => {
     const request = digestOf(fork.request);
+    // What is copied is sealed with the source's key, so that is the fork's too.
+    const key = await statements.seals.toWrite(fork.agent, fork.source);
+    const values = valuesOf(fork, request, key);
     let doubtful: boolean;
     try {
-      const { rows } = await repeatable(pool, "fork-run", fork.agent, valuesOf(fork, request), false);
+      const { rows } = await repeatable(pool, "fork-run", fork.agent, values, false);
       return rows.length === 0 ? null : { type: "created", runId: fork.runId, same: true };
     } catch (e) {
       if (codeOf(e) !== UNIQUE_VIOLATION) throw explained(e);
@@ -37,7 +41,7 @@ export const createForks = (pool: Pool, statements: Statements): ForkStore => ({
   },
 });
 
-const valuesOf = ({ streams, events, waves, ...fork }: Fork, request: string): unknown[] => [
+const valuesOf = ({ streams, events, waves, ...fork }: Fork, request: string, key: DataKey | null): unknown[] => [
   fork.runId,
   fork.source,
   fork.agent,
@@ -52,7 +56,7 @@ const valuesOf = ({ streams, events, waves, ...fork }: Fork, request: string): u
   streams.map((s) => (s.outcome === null ? "ready" : "ended")),
   streams.map((s) => s.outcome),
   events.map((e) => e.type),
-  events.map((e) => storedObject(`The event ${e.type}`, e.payload).text),
+  events.map((e) => storedEvent(e, key).text),
   waves.map((w) => w.wave),
   waves.map((w) => w.onTaskFailure),
   waves.map((w) => w.unsettled),

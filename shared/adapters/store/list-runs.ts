@@ -122,10 +122,13 @@ export interface OutlineRow {
   readonly parent: string | null;
   readonly created_at: number;
   readonly ended_at: number | null;
+  readonly data_key: string | null;
 }
 
+/** Of a sealed run whose key isn't here all but the words of its error. */
 export async function outline(statements: Statements, agent: string, row: OutlineRow): Promise<RunOutline> {
-  const [error] = await restoreAll(statements, agent, [{ runId: row.run_id, value: row.error }]);
+  statements.seals.know(row.run_id, row.data_key);
+  const [error] = await restoreAll(statements, agent, [{ runId: row.run_id, value: row.error }], "say");
   return {
     agent,
     runId: row.run_id,

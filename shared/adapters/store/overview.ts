@@ -21,7 +21,7 @@ import { createStatements } from "./statements.ts";
 import { approvalOf } from "./tasks.ts";
 import { pointers } from "./values.ts";
 
-export function createOverview(database: Pick<Database, "appends" | "pool">): Overview {
+export function createOverview(database: Pick<Database, "appends" | "pool" | "sealer">): Overview {
   const statements = createStatements(database);
   const { ask, change } = statements;
   return {
@@ -39,7 +39,7 @@ export function createOverview(database: Pick<Database, "appends" | "pool">): Ov
         runId,
         value: type === "ApprovalRequested" ? withoutArgs(payload) : payload,
       }));
-      const payloads = await restoreAll(statements, agent, values);
+      const payloads = await restoreAll(statements, agent, values, "say"); // who waits is shown without the key too
       const rows = marked.map((row, i) => ({ ...row, payload: payloads[i] ?? null }));
       return [...Map.groupBy(rows, (row) => row.run_id).values()].flatMap(waitingRun);
     },

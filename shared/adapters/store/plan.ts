@@ -4,10 +4,11 @@ import type { Pool } from "pg";
 import { digestOf } from "../../core/digest.ts";
 import { COMMIT_BATCH_BYTES, GRACE_MS, PAYLOAD_INLINE_BYTES } from "../../core/limits.ts";
 import { NO_ATTRIBUTES, termsOf } from "../../core/terms.ts";
+import type { DataKey } from "../../ports/sealer.ts";
 import type { Plan, Planned, PlannedChild, StreamStore } from "../../ports/store.ts";
 import { writeBlobs } from "./blobs.ts";
 import { explained, repeatable, type Statements } from "./statements.ts";
-import { type Blob, type Stored, storedObject, storedValue } from "./values.ts";
+import { type Blob, type Stored, storedContent, storedEvent } from "./values.ts";
 
 export const createPlanner =
   (pool: Pool, statements: Statements): StreamStore["plan"] =>
@@ -17,17 +18,19 @@ export const createPlanner =
     const fresh = plan.waves.flatMap((w) => w.fresh);
     const inputsSent = fresh.length + begun.length * CHILD_INPUT_COPIES;
     const inlineBytes = Math.min(PAYLOAD_INLINE_BYTES, Math.floor(COMMIT_BATCH_BYTES / inputsSent));
-    const events = plan.events.map((e) =>
-      storedObject(`The event ${e.type}`, e.payload, begun.length > 0 ? inlineBytes : PAYLOAD_INLINE_BYTES),
-    );
-    const inputs = fresh.map((t) => storedValue(`The input of task ${t.taskId}`, t.input, inlineBytes));
+    const { seals } = statements;
+    const key = await seals.toWrite(agent, runId);
+    const events = plan.events.map((e) => storedEvent(e, key, begun.length > 0 ? inlineBytes : PAYLOAD_INLINE_BYTES));
+    const inputs = fresh.map((t) => storedContent(`The input of task ${t.taskId}`, t.input, "input", key, inlineBytes));
     await writeBlobs(
       statements,
       agent,
       runId,
       [...events, ...inputs].flatMap((part) => part.blobs),
     );
-    const children = begun.map((child) => storedChild(plan, child, inlineBytes));
+    const children = await Promise.all(
+      begun.map(async (child) => storedChild(plan, child, inlineBytes, await seals.sealer.fresh(child.runId))),
+    );
     for (const { child, blobs } of children) await writeBlobs(statements, agent, child.runId, blobs);
     try {
       const answer = await repeatable<{ inbox_seq: number; complete: number[] }>(
@@ -53,14 +56,16 @@ interface StoredChild {
   readonly input: Stored;
   readonly created: Stored;
   readonly blobs: readonly Blob[];
+  /** Its own, not its parent's: it can be read, and forgotten, by itself. Null: it is plain. */
+  readonly key: DataKey | null;
 }
 
-function storedChild(plan: Plan, child: PlannedChild, inlineBytes: number): StoredChild {
+function storedChild(plan: Plan, child: PlannedChild, inlineBytes: number, key: DataKey | null): StoredChild {
   const { process, input: value, depth } = child;
-  const input = storedValue(`The input of run ${child.runId}`, value, inlineBytes);
+  const input = storedContent(`The input of run ${child.runId}`, value, "input", key, inlineBytes);
   const parent = { run: plan.lease.stream.runId, depth };
-  const created = storedObject("The event RunCreated", { process, input: value, parent }, inlineBytes);
-  return { child, input, created, blobs: [...input.blobs, ...created.blobs] };
+  const created = storedEvent({ type: "RunCreated", payload: { process, input: value, parent } }, key, inlineBytes);
+  return { child, input, created, blobs: [...input.blobs, ...created.blobs], key };
 }
 
 const childColumns = (plan: Plan, children: readonly StoredChild[]): unknown[] => [
@@ -70,9 +75,10 @@ const childColumns = (plan: Plan, children: readonly StoredChild[]): unknown[] =
   children.map((c) => c.input.text),
   children.map((c) => c.created.text),
   children.map(({ child: { process, input } }) => digestOf({ process, input })),
-  children.map((c) => JSON.stringify(termsOf(c.child.input, NO_ATTRIBUTES))),
+  children.map((c) => JSON.stringify(c.key === null ? termsOf(c.child.input, NO_ATTRIBUTES) : [])),
   children[0]?.child.codeHash ?? "",
   plan.lease.stream.agent,
+  children.map((c) => c.key?.wrapped ?? null),
 ];
 
 const ok = (plan: Plan, row: { inbox_seq: number; complete: number[] }): Planned => ({

@@ -19,7 +19,7 @@ export interface Observer {
 }
 
 /** Needs the schemas that `migrate` makes. Holds no connection and no timer while nothing is asked of it. */
-export function createStore(database: Pick<Database, "appends" | "pool">, observer?: Observer): Store {
+export function createStore(database: Pick<Database, "appends" | "pool" | "sealer">, observer?: Observer): Store {
   const statements = createStatements(database);
   return {
     streams: observed(createStreams(database, statements), observer),

@@ -6,7 +6,7 @@ import { GRACE_MS } from "../../core/limits.ts";
 import type { Reopened, Reopening, RetryStore } from "../../ports/store.ts";
 import { writeBlobs } from "./blobs.ts";
 import { explained, repeatable, type Statements } from "./statements.ts";
-import { storedObject } from "./values.ts";
+import { storedEvent } from "./values.ts";
 
 const byOf = (by: string): string => JSON.stringify(toStored({ by }));
 
@@ -26,7 +26,8 @@ export const createRetries = (pool: Pool, statements: Statements): RetryStore =>
   },
   reopen: async (append) => {
     const { agent, runId } = append.lease.stream;
-    const events = append.events.map((e) => storedObject(`The event ${e.type}`, e.payload));
+    const key = await statements.seals.toWrite(agent, runId);
+    const events = append.events.map((e) => storedEvent(e, key));
     await writeBlobs(
       statements,
       agent,

@@ -13,8 +13,9 @@ import type { NewRun, RunBudget, RunRow, RunStore, StreamRow, Wait } from "../..
 import { codeOf } from "../database/failures.ts";
 import { restoreAll, writeBlobs } from "./blobs.ts";
 import { createList, type OutlineRow, outline } from "./list-runs.ts";
+import { openAndRead } from "./seals.ts";
 import { explained, repeatable, type Statements, wasDoubtful } from "./statements.ts";
-import { storedObject, storedValue } from "./values.ts";
+import { storedContent, storedEvent } from "./values.ts";
 
 const UNIQUE_VIOLATION = "23505";
 
@@ -57,8 +58,9 @@ export function createRuns(pool: Pool, statements: Statements): RunStore {
 async function create(pool: Pool, statements: Statements, run: NewRun): ReturnType<RunStore["create"]> {
   const { agent, runId, process, idempotencyKey, attributes = NO_ATTRIBUTES } = run;
   const request = requestDigest(run);
-  const input = storedValue("The run's input", run.input);
-  const event = storedObject("The event RunCreated", { process, input: run.input });
+  const key = await statements.seals.sealer.fresh(runId);
+  const input = storedContent("The run's input", run.input, "input", key);
+  const event = storedEvent({ type: "RunCreated", payload: { process, input: run.input } }, key);
   await writeBlobs(statements, agent, runId, [...input.blobs, ...event.blobs]);
   const rest = [
     run.generation,
@@ -74,9 +76,10 @@ async function create(pool: Pool, statements: Statements, run: NewRun): ReturnTy
     run.budget?.maxCostUsd == null ? null : nanoUsd(run.budget.maxCostUsd),
     run.traceContext ?? null,
     Object.keys(attributes).length === 0 ? null : attributes,
-    termsOf(run.input, attributes),
+    termsOf(key === null ? run.input : null, attributes), // words in clear would say what is sealed
     run.startedBy?.by ?? null,
     run.startedBy?.keyId ?? null,
+    key?.wrapped ?? null,
   ];
   let doubtful: boolean;
   try {
@@ -111,7 +114,10 @@ export async function foundRun(
 }
 
 async function runRow(statements: Statements, agent: string, row: Row): Promise<RunRow> {
-  const values = [row.input, row.output].map((value) => ({ runId: row.run_id, value }));
+  const values = [
+    { runId: row.run_id, value: row.input, place: "input" },
+    { runId: row.run_id, value: row.output, place: "output" },
+  ];
   const [rest, [input, output]] = await Promise.all([
     outline(statements, agent, row),
     restoreAll(statements, agent, values),
@@ -175,8 +181,10 @@ async function callEvents(statements: Statements, agent: string, runId: string):
   const events: { streamId: string; event: RawEvent }[] = [];
   for (let stream = "", seq = 0; ; ) {
     const rows = await statements.ask<EventRow>("list-call-events", agent, [runId, stream, seq, READ_PAGE_ROWS]);
-    for (const row of rows) {
-      const payload = fromStored(row.payload) as RawEvent["payload"];
+    const sealedRows = rows.map((row) => ({ runId, value: row.payload }));
+    const payloads = await openAndRead(statements.seals, agent, sealedRows);
+    for (const [i, row] of rows.entries()) {
+      const payload = payloads[i] as RawEvent["payload"];
       events.push({
         streamId: row.stream_id,
         event: { seq: row.seq, type: row.type, payload, recordedAt: row.recorded_at },

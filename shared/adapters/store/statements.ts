@@ -2,8 +2,10 @@
 import pg, { type Pool } from "pg";
 import { messageOf, TorenError } from "../../core/errors.ts";
 import { COMMIT_BACKOFF_MS, COMMIT_TRIES } from "../../core/limits.ts";
+import type { Sealer } from "../../ports/sealer.ts";
 import { QUERIES, type Verb } from "../../sql/queries.ts";
 import { CONTENTION, codeOf, isAway } from "../database/failures.ts";
+import { createSeals, type Seals } from "./seals.ts";
 
 const AGENT_NAME = /^[a-z][a-z0-9_]{0,40}$/;
 
@@ -124,9 +126,17 @@ export interface Statements {
   ask<R>(verb: Verb, agent: string | null, values: unknown[]): Promise<R[]>;
   /** Short writes by key: prepared, on the connections of appends. */
   change<R>(verb: Verb, agent: string | null, values: unknown[]): Promise<R[]>;
+  /** With which keys what they bring is sealed. */
+  readonly seals: Seals;
 }
 
-export const createStatements = (pools: { readonly appends: Pool; readonly pool: Pool }): Statements => {
+interface Pools {
+  readonly appends: Pool;
+  readonly pool: Pool;
+  readonly sealer?: Sealer;
+}
+
+export const createStatements = (pools: Pools): Statements => {
   const asked = async <R>(
     pool: Pool,
     verb: Verb,
@@ -140,8 +150,10 @@ export const createStatements = (pools: { readonly appends: Pool; readonly pool:
       throw explained(e);
     }
   };
+  const ask: Statements["ask"] = (verb, agent, values) => asked(pools.pool, verb, agent, values, false);
   return {
-    ask: (verb, agent, values) => asked(pools.pool, verb, agent, values, false),
+    ask,
     change: (verb, agent, values) => asked(pools.appends, verb, agent, values, true),
+    seals: createSeals(ask, pools.sealer),
   };
 };

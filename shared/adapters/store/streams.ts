@@ -1,19 +1,24 @@
 // Streams: leases, appends, facts, and reading back.
+
+import { CONTENT_OF_ERROR } from "../../core/content.ts";
 import type { Fact, InboxItem, RawEvent } from "../../core/events.ts";
-import { fromStored, type Json } from "../../core/json.ts";
+import type { Json } from "../../core/json.ts";
 import { READ_PAGE_ROWS } from "../../core/limits.ts";
 import type { Database } from "../../ports/database.ts";
+import type { DataKey } from "../../ports/sealer.ts";
 import type { Acquired, Append, Lease, Renewed, StreamRef, StreamStore, Wait } from "../../ports/store.ts";
 import { createAppender } from "./append-batch.ts";
 import { restoreAll, writeBlobs } from "./blobs.ts";
 import { type Committer, createCommitter, type Item } from "./committer.ts";
 import { createDeliver } from "./deliver.ts";
 import { createPlanner } from "./plan.ts";
+import { openAndRead } from "./seals.ts";
 import type { Statements } from "./statements.ts";
-import { type Blob, storedObject, storedValue } from "./values.ts";
+import { type Blob, storedContent, storedEvent, storedObject } from "./values.ts";
 
 export function createStreams(database: Pick<Database, "appends">, statements: Statements): StreamStore {
   const committers = new Map<string, Committer>();
+  const { seals } = statements;
   const committerOf = (agent: string): Committer => {
     const known = committers.get(agent) ?? createCommitter(createAppender(database.appends, agent));
     committers.set(agent, known);
@@ -27,8 +32,11 @@ export function createStreams(database: Pick<Database, "appends">, statements: S
       return acquired(stream, as, row);
     },
     append: async (append) => {
-      const { item, blobs } = prepared(append);
       const { agent, runId } = append.lease.stream;
+      // A run that only renews, parks or releases says nothing that could be sealed.
+      const says = append.events.length > 0 || append.next.type === "end";
+      const key = says && seals.sealer.on ? await seals.toWrite(agent, runId) : null;
+      const { item, blobs } = prepared(append, key);
       if (blobs.length > 0) await writeBlobs(statements, agent, runId, blobs);
       return committerOf(agent).commit(item);
     },
@@ -74,13 +82,16 @@ function acquired(
 }
 
 /** An append's stored form. @throws TorenError `payload.too_large`, before anything is written. */
-function prepared(append: Append): { item: Omit<Item, "resolve" | "reject">; blobs: readonly Blob[] } {
+function prepared(
+  append: Append,
+  key: DataKey | null,
+): { item: Omit<Item, "resolve" | "reject">; blobs: readonly Blob[] } {
   const { stream } = append.lease;
-  const events = append.events.map((e) => ({ type: e.type, ...storedObject(`The event ${e.type}`, e.payload) }));
+  const events = append.events.map((e) => ({ type: e.type, ...storedEvent(e, key) }));
   const outcome = append.next.type === "end" && stream.streamId === "run" ? append.next.outcome : null;
-  const output = outcome?.status === "completed" ? storedValue("The run's output", outcome.output) : null;
-  const error =
-    outcome === null || outcome.status === "completed" ? null : storedObject("The run's error", outcome.error);
+  const output =
+    outcome?.status === "completed" ? storedContent("The run's output", outcome.output, "output", key) : null;
+  const error = outcome === null || outcome.status === "completed" ? null : storedError(outcome.error, key);
   const parts = [...events, ...(output === null ? [] : [output]), ...(error === null ? [] : [error])];
   const item = {
     append,
@@ -92,6 +103,9 @@ function prepared(append: Append): { item: Omit<Item, "resolve" | "reject">; blo
   };
   return { item, blobs: parts.flatMap((part) => part.blobs) };
 }
+
+const storedError = (error: { code: string; message: string }, key: DataKey | null) =>
+  storedObject("The run's error", error, undefined, key === null ? null : { key, paths: CONTENT_OF_ERROR });
 
 async function renew(statements: Statements, leases: readonly Lease[], leaseMs: number): Promise<Renewed[]> {
   const agents = [...Map.groupBy(leases, (lease) => lease.stream.agent)];
@@ -177,8 +191,10 @@ async function readInbox(statements: Statements, stream: StreamRef, after: numbe
   for (let from = after; ; ) {
     const values = [stream.runId, stream.streamId, from, READ_PAGE_ROWS];
     const rows = await statements.ask<{ seq: number; key: string; payload: Json }>("read-inbox", stream.agent, values);
-    for (const row of rows)
-      items.push({ seq: row.seq, key: row.key, fact: fromStored(row.payload) as unknown as Fact });
+    const sealedRows = rows.map((row) => ({ runId: stream.runId, value: row.payload }));
+    const facts = await openAndRead(statements.seals, stream.agent, sealedRows);
+    for (const [i, row] of rows.entries())
+      items.push({ seq: row.seq, key: row.key, fact: facts[i] as unknown as Fact });
     const last = rows.at(-1);
     if (last === undefined || rows.length < READ_PAGE_ROWS) return items;
     from = last.seq;

@@ -1,7 +1,7 @@
 // What ticks and tasks read about tasks.
 
 import type { Fact, TaskEvent, TaskOutcome } from "../../core/events.ts";
-import { fromStored, type Json, jsonBytes } from "../../core/json.ts";
+import { type Json, jsonBytes } from "../../core/json.ts";
 import { PAYLOAD_MAX_BYTES, SNAPSHOT_MAX_BYTES } from "../../core/limits.ts";
 import { taskIdOf } from "../../core/stream-id.ts";
 import { textOf } from "../../core/task/history.ts";
@@ -9,21 +9,24 @@ import { budgetOf } from "../../core/task/ledger.ts";
 import { FOLD_VERSION } from "../../core/task/snapshot.ts";
 import type { PendingApproval, TaskStore, Wait } from "../../ports/store.ts";
 import { restoreAll } from "./blobs.ts";
+import { openAndRead } from "./seals.ts";
 import type { Statements } from "./statements.ts";
-import { storedValue } from "./values.ts";
+import { storedApart, storedContent } from "./values.ts";
 
 export function createTasks(statements: Statements): TaskStore {
   return {
     keepHeader: async (agent, { digest, ...header }) => {
       // Whole in its row, however large: blobs belong to runs.
-      const stored = storedValue("What the task's requests begin with", header as unknown as Json, PAYLOAD_MAX_BYTES);
+      const value = header as unknown as Json;
+      const key = await statements.seals.sealer.fresh(idOf(digest));
+      const stored = storedApart("What the task's requests begin with", value, "header", key);
       await statements.ask("keep-header", agent, [digest, stored.text]);
     },
     spec: async ({ agent, runId, streamId }) => {
       const taskId = taskIdOf(streamId) ?? streamId;
       const [row] = await statements.ask<SpecRow>("read-spec", agent, [runId, taskId]);
       if (row === undefined) return null;
-      const [input] = await restoreAll(statements, agent, [{ runId, value: row.input }]);
+      const [input] = await restoreAll(statements, agent, [{ runId, value: row.input, place: "input" }]);
       const { role, session, digest } = row;
       const wave = row.wave === null ? null : { number: row.wave, maxParallel: row.max_parallel };
       const budget = budgetOf(row.cap_tokens, row.cap_nano);
@@ -96,14 +99,20 @@ const snapshots = (statements: Statements): Pick<TaskStore, "snapshot" | "keepSn
       streamId,
       FOLD_VERSION,
     ]);
-    return row === undefined ? null : { ...row, state: fromStored(row.state) };
+    if (row === undefined) return null;
+    const [state = null] = await openAndRead(statements.seals, agent, [{ runId, value: row.state, place: "state" }]);
+    return { ...row, state };
   },
   keepSnapshot: async ({ agent, runId, streamId }, { seq, absorbed, state }) => {
     if (jsonBytes(state) > SNAPSHOT_MAX_BYTES) return;
-    const { text } = storedValue("The session's state", state, PAYLOAD_MAX_BYTES);
+    const key = await statements.seals.toWrite(agent, runId);
+    const { text } = storedContent("The session's state", state, "state", key, PAYLOAD_MAX_BYTES);
     await statements.ask("keep-snapshot", agent, [runId, streamId, seq, FOLD_VERSION, absorbed, text]);
   },
 });
+
+/** A digest as a name: `d1:…` has a colon. */
+const idOf = (digest: string): string => digest.replaceAll(/[^\w-]/g, "-");
 
 interface SpecRow {
   readonly role: string;

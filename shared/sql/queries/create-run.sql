@@ -6,9 +6,10 @@
 -- $8 RunCreated's payload jsonb  $9 file ids text[]  $10 agent  $11 grace ms int  $12 mode
 -- $13 cap tokens bigint, $14 cap nano dollars bigint (both null: no budget)  $15 trace context (or null)
 -- $16 attributes jsonb (null: none)  $17 what it is found by text[]  $18 who started it (null: nobody is noted)  $19 by which key uuid (or null)
+-- $20 with which key it is sealed, wrapped (null: it is plain)
 WITH run AS (
-  INSERT INTO :agent.runs (run_id, process, input, generation, code_hash, idempotency_key, request_digest, mode, trace_context, attributes)
-  VALUES ($1::uuid, $2::text, $3::jsonb, $4::int, $5::text, $6::text, $7::text, $12::text, $15::text, $16::jsonb)
+  INSERT INTO :agent.runs (run_id, process, input, generation, code_hash, idempotency_key, request_digest, mode, trace_context, attributes, data_key)
+  VALUES ($1::uuid, $2::text, $3::jsonb, $4::int, $5::text, $6::text, $7::text, $12::text, $15::text, $16::jsonb, $20::text)
 ), terms AS (
   INSERT INTO :agent.run_terms (run_id, terms) VALUES ($1::uuid, array_to_tsvector($17::text[]))
 ), stream AS (

@@ -5,6 +5,7 @@
 -- $1 schedule uuid  $2 expected next ms float8  $3 fires at ms float8  $4 next ms float8 (null: never again)  $5 run uuid  $6 process  $7 input jsonb
 -- $8 RunCreated's payload jsonb  $9 generation int  $10 code hash  $11 request digest  $12 mode  $13 cap tokens bigint  $14 cap nano dollars bigint
 -- $15 trace context (or null)  $16 attributes jsonb  $17 what it is found by text[]  $18 grace ms int  $19 agent  $20 who is noted  $21 fires kept days int
+-- $22 with which key it is sealed, wrapped (null: it is plain)
 -- Returns a row if it fired.
 WITH due AS MATERIALIZED (
   SELECT schedule_id FROM toren_control.schedules
@@ -17,8 +18,8 @@ WITH due AS MATERIALIZED (
   DELETE FROM toren_control.schedule_fires f USING due
   WHERE f.schedule_id = due.schedule_id AND f.fire_at < to_timestamp($3::float8 / 1000) - $21::int * interval '1 day'
 ), run AS (
-  INSERT INTO :agent.runs (run_id, process, input, generation, code_hash, request_digest, mode, trace_context, attributes)
-  SELECT $5::uuid, $6::text, $7::jsonb, $9::int, $10::text, $11::text, $12::text, $15::text, $16::jsonb FROM due
+  INSERT INTO :agent.runs (run_id, process, input, generation, code_hash, request_digest, mode, trace_context, attributes, data_key)
+  SELECT $5::uuid, $6::text, $7::jsonb, $9::int, $10::text, $11::text, $12::text, $15::text, $16::jsonb, $22::text FROM due
 ), terms AS (
   INSERT INTO :agent.run_terms (run_id, terms) SELECT $5::uuid, array_to_tsvector($17::text[]) FROM due
 ), stream AS (

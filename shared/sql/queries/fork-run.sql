@@ -1,6 +1,7 @@
 -- A run that begins with a copy of another one's log, whole or not at all. Events are copied up to the heads that were looked at: they never change.
 -- Idempotency keys in the copy are made new: what is done again under them is another effect, not the source's.
 -- A second one under an idempotency key, or one id, raises 23505: find-run tells which it was.
+-- What is sealed of the source is copied as it is, and with it the key that opens it.
 -- Locks: its own new rows; of the source none.
 -- $1 run uuid  $2 source uuid  $3 agent  $4 generation int  $5 code hash  $6 idempotency key (or null)  $7 request digest  $8 grace ms int
 -- $9 stream ids text[]  $10 heads bigint[] (0: it begins anew)  $11 waves int[]  $12 statuses text[] ready|ended  $13 outcomes text[]
@@ -8,10 +9,10 @@
 -- $20 events of the run's own stream that are history
 -- $16 waves int[]  $17 on_failure text[]  $18 unsettled int[]  $19 worked on at once int[] (null: no bound)
 WITH source AS MATERIALIZED (
-  SELECT r.process, r.mode, r.input, r.attributes, coalesce(r.root, r.run_id) AS root FROM :agent.runs r WHERE r.run_id = $2::uuid
+  SELECT r.process, r.mode, r.input, r.attributes, r.data_key, coalesce(r.root, r.run_id) AS root FROM :agent.runs r WHERE r.run_id = $2::uuid
 ), run AS (
-  INSERT INTO :agent.runs (run_id, process, mode, input, generation, code_hash, idempotency_key, request_digest, attributes, forked_from)
-  SELECT $1::uuid, s.process, s.mode, s.input, $4::int, $5::text, $6::text, $7::text, s.attributes, $2::uuid FROM source s
+  INSERT INTO :agent.runs (run_id, process, mode, input, generation, code_hash, idempotency_key, request_digest, attributes, forked_from, data_key)
+  SELECT $1::uuid, s.process, s.mode, s.input, $4::int, $5::text, $6::text, $7::text, s.attributes, $2::uuid, s.data_key FROM source s
 ), terms AS (
   INSERT INTO :agent.run_terms (run_id, terms) SELECT $1::uuid, t.terms FROM :agent.run_terms t WHERE t.run_id = $2::uuid
 ), part AS MATERIALIZED (

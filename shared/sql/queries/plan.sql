@@ -11,7 +11,7 @@
 -- $11 wave int[]  $12 task id text[]  $13 role text[]  $14 input jsonb[]  $15 digest text[]      (a new task each)
 -- $16 wave int[]  $17 task id text[]                                                            (a claimed task each)
 -- $20 run uuid[]  $21 process text[]  $22 mode text[]  $23 input jsonb[]  $24 RunCreated's payload jsonb[]  $25 digest text[]  $26 what it is found by jsonb[]
--- $27 code hash text  $28 agent                                                                  (a child each)
+-- $27 code hash text  $28 agent  $29 with which key it is sealed, wrapped text[] (null: it is plain)   (a child each)
 -- Returns one row, or none: head or epoch was not as expected. `complete`: waves decided already, for which no bell will come.
 WITH locked AS MATERIALIZED (
   SELECT s.stream_id, s.status, s.outcome, s.head_seq, s.lease_epoch, s.lease_owner, s.wait, s.generation FROM :agent.streams s
@@ -53,11 +53,11 @@ WITH locked AS MATERIALIZED (
 ), child AS MATERIALIZED (
   SELECT c.*, r.attributes, r.trace_context, coalesce(r.root, r.run_id) AS root, go.generation
   FROM go JOIN :agent.runs r ON r.run_id = $1::uuid,
-       unnest($20::uuid[], $21::text[], $22::text[], $23::jsonb[], $24::jsonb[], $25::text[], $26::jsonb[])
-         AS c(run_id, process, mode, input, created, digest, terms)
+       unnest($20::uuid[], $21::text[], $22::text[], $23::jsonb[], $24::jsonb[], $25::text[], $26::jsonb[], $29::text[])
+         AS c(run_id, process, mode, input, created, digest, terms, data_key)
 ), child_runs AS (
-  INSERT INTO :agent.runs (run_id, process, mode, input, generation, code_hash, request_digest, trace_context, attributes, parent, root)
-  SELECT run_id, process, mode, input, generation, $27::text, digest, trace_context, attributes, $1::uuid, root FROM child
+  INSERT INTO :agent.runs (run_id, process, mode, input, generation, code_hash, request_digest, trace_context, attributes, parent, root, data_key)
+  SELECT run_id, process, mode, input, generation, $27::text, digest, trace_context, attributes, $1::uuid, root, data_key FROM child
 ), child_terms AS (
   INSERT INTO :agent.run_terms (run_id, terms) SELECT c.run_id, array_to_tsvector(ARRAY(SELECT jsonb_array_elements_text(c.terms)) -- and its parent's attributes, which it has too
     || ARRAY(SELECT x FROM :agent.run_terms p, unnest(tsvector_to_array(p.terms)) AS x WHERE p.run_id = $1::uuid AND x LIKE '@%'))

@@ -1,5 +1,5 @@
 -- Runs of a list as they are now, without what went in and came out, which may be large; with what their model calls came to. No locks. $1 run uuid[]
-SELECT r.run_id, r.process, r.mode, r.status, r.error, r.generation, r.attributes, r.parent,
+SELECT r.run_id, r.process, r.mode, r.status, r.error, r.generation, r.attributes, r.parent, r.data_key,
        floor(extract(epoch FROM r.created_at) * 1000)::float8 AS created_at, floor(extract(epoch FROM r.ended_at) * 1000)::float8 AS ended_at,
        c.calls, c.tokens, c.nano, c.unpriced, c.simulated
 FROM :agent.runs r, LATERAL (

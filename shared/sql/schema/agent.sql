@@ -28,7 +28,8 @@ CREATE TABLE :agent.runs (
   retries int NOT NULL DEFAULT 0,                   -- how often it had failed and somebody had it go on
   forked_from uuid,                                 -- the run whose log its own begins with; that one may be gone
   parent uuid,                                      -- the run whose workflow started it; null: nobody's child
-  root uuid                                         -- the run at the top of a child's tree: it holds the budget of all, and is forgotten with all
+  root uuid,                                        -- the run at the top of a child's tree: it holds the budget of all, and is forgotten with all
+  data_key text                                   -- the key that its content is sealed with, wrapped: `k1.<id of the wrapping key>.<run>.<base64>`; null: it is plain
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
 CREATE UNIQUE INDEX runs_idempotency_key ON :agent.runs (idempotency_key) WHERE idempotency_key IS NOT NULL;
 CREATE INDEX runs_newest ON :agent.runs (created_at, run_id);

@@ -56,6 +56,7 @@ CREATE TABLE toren_control.files (
   page_text text,                                   -- of a PDF, parsed once; pages apart by form feeds
   created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   object_key text,                                  -- where: on AWS, of large files
+  data_key text,                                  -- the key that content and page_text are sealed with, wrapped; null: they are plain
   CONSTRAINT files_content_somewhere CHECK ((content IS NULL) = (object_key IS NOT NULL))
 );
 CREATE INDEX files_newest ON toren_control.files (created_at, id);

@@ -42,6 +42,7 @@ describe("removing a file that runs have", () => {
       [],
       null,
       null,
+      null,
     ],
   ];
   const remove = (id: string) => createPostgresFiles(db.database).remove(id);

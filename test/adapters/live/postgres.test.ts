@@ -2,12 +2,14 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { createNotices, type Notices } from "../../../shared/adapters/database/notices.ts";
+import { piecesOf } from "../../../shared/adapters/live/channels.ts";
 import { createLiveIn, createLiveOut } from "../../../shared/adapters/live/postgres.ts";
 import { LIVE_BATCH_MS, LIVE_CALL_CHARS, LIVE_PIECE_CHARS } from "../../../shared/core/limits.ts";
 import type { Database } from "../../../shared/ports/database.ts";
 import type { LiveIn, LiveOut, LivePiece } from "../../../shared/ports/live.ts";
 import { until } from "../../engine/support.ts";
 import { type TestDatabase, testDatabase } from "../../support/database.ts";
+import { masterKey, sealerWith } from "../../support/sealer.ts";
 
 const silent = { info: () => {}, warn: () => {}, error: () => {} };
 let db: TestDatabase;
@@ -108,6 +110,33 @@ describe("what is said while somebody watches", () => {
     expect(pieces.every(({ stream, stepId, call: seq }) => `${stream} ${stepId} ${seq}` === "task:w0t0 s0 2")).toBe(
       true,
     );
+  });
+
+  test("is sealed where runs are: whoever listens without the key hears nothing of it", async () => {
+    const runId = randomUUID();
+    const sealed = { ...db.database, sealer: sealerWith(masterKey("mine")) };
+    const payloads: string[] = [];
+    const ears = notices();
+    const out = createLiveOut({ database: sealed });
+    const [reader, stranger] = [sealed, db.database].map((database) => createLiveIn({ database, notices: ears }));
+    opened.unshift(out, ...[reader, stranger].filter((one) => one !== undefined));
+    const [pieces, strange]: LivePiece[][] = [[], []];
+    ears.on(
+      piecesOf(runId),
+      (payload) => payloads.push(payload),
+      () => {},
+    );
+    reader?.watch(runId, (piece) => pieces?.push(piece));
+    stranger?.watch(runId, (piece) => strange?.push(piece));
+    out.heed(runId);
+    const call = callOf(out, runId);
+    const odd = `canary \u0000 \ud83d "\\ 😀`;
+    for (let i = 0; i < 300; i++) call.show({ type: "text", text: odd });
+    await until(() => textOf(pieces ?? []).length === odd.length * 300);
+    expect(textOf(pieces ?? [])).toBe(odd.repeat(300));
+    expect(payloads.length).toBeGreaterThan(2);
+    expect(payloads.join()).not.toMatch(/canary/);
+    expect(strange).toEqual([]);
   });
 
   test("reaches who comes in the middle from its beginning, at once where the worker listens", async () => {

@@ -46,6 +46,7 @@ describe.each(Object.keys(INSTALLATIONS))("what an installation says: %s", (name
       }
       for (const group of ["queues", "pulse", "files", "secrets", "generation", "timers"] as const)
         expect(required(env, group)).toBeDefined();
+      expect(optional(env, "encryption")).toBe(name === "workers on Fargate" ? true : null);
       const alone = name === "a database by its URL" || /Fargate/.test(name);
       expect(optional(env, "longTasks") === null).toBe(alone);
     }

@@ -19,8 +19,10 @@ describe("options by -c", () => {
 
   test("become what the construct takes", () => {
     expect(read({})).toEqual({ database: {}, stage: {} });
-    expect(read({ profile: "production", budgetUsd: "50.5", deletionProtection: "false", burst: 9 })).toEqual({
+    const given = { profile: "production", encryption: true, budgetUsd: "50.5", deletionProtection: "false", burst: 9 };
+    expect(read(given)).toEqual({
       profile: "production",
+      encryption: true,
       budgetUsd: 50.5,
       database: { deletionProtection: false },
       stage: { burst: 9 },
