@@ -32,15 +32,36 @@ export function createGuardianHandler(
   return middy({ timeoutEarlyInMillis: 0 })
     .use(logFailure(engine.log, "guardian"))
     .handler<unknown>(async (): Promise<GuardianAnswer> => {
-      // Schedules first: a broken schema of one agent mustn't keep others from firing.
-      const { fired } = await use.fire(engine);
-      const { nudged } = await use.guard(engine);
-      await use.addCounts(engine);
-      if (use.elapsedMs() < auditDueMs) return { nudged, fired, fixed: null };
-      const { fixed } = await use.audit(engine);
-      auditDueMs = use.elapsedMs() + AUDIT_EVERY_MS;
-      await use.retain(engine);
-      if (fixed > 0) engine.log.error("parked streams were forgotten", { fixed });
-      return { nudged, fired, fixed };
+      const parts = createParts();
+      const fired = await parts.done(async () => (await use.fire(engine)).fired);
+      const nudged = await parts.done(async () => (await use.guard(engine)).nudged);
+      await parts.done(() => use.addCounts(engine));
+      let fixed: number | null = null;
+      if (use.elapsedMs() >= auditDueMs) {
+        fixed = await parts.done(async () => (await use.audit(engine)).fixed);
+        if (fixed !== null) auditDueMs = use.elapsedMs() + AUDIT_EVERY_MS;
+        await parts.done(() => use.retain(engine));
+      }
+      if (fixed !== null && fixed > 0) engine.log.error("parked streams were forgotten", { fixed });
+      parts.check();
+      return { nudged: nudged ?? 0, fired: fired ?? 0, fixed };
     });
+}
+
+/** A part that fails, as all do while one agent's schema is broken, keeps no other from its work; the pass fails at its end, with what came first. */
+function createParts() {
+  const failures: unknown[] = [];
+  return {
+    done: async <T>(work: () => Promise<T>): Promise<T | null> => {
+      try {
+        return await work();
+      } catch (e) {
+        failures.push(e);
+        return null;
+      }
+    },
+    check: (): void => {
+      if (failures.length > 0) throw failures[0];
+    },
+  };
 }

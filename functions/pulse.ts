@@ -33,10 +33,13 @@ export function createPulseHandler(deps: PulseDeps): PulseHandler {
       // Before the pass, which may fail: the next beat goes on all the same.
       if (!(await goOn(deps, beat))) return null;
       const oldestReadyMs = await deps.pulse.oldestReadyMs(deps.agents.names());
-      const answer = await deps.pulse.alone(() => deps.guardian(event, context));
-      if (answer !== null) deps.log.info("guardian pass", { ...answer, oldestReadyMs });
-      await deps.longWork?.();
-      return answer;
+      try {
+        const answer = await deps.pulse.alone(() => deps.guardian(event, context));
+        if (answer !== null) deps.log.info("guardian pass", { ...answer, oldestReadyMs });
+        return answer;
+      } finally {
+        await deps.longWork?.(); // after a pass that failed as well
+      }
     });
 }
 

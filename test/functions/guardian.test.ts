@@ -57,3 +57,21 @@ test("an audit that failed is made at the next pass", async () => {
   expect(await handle({}, context)).toEqual({ nudged: 0, fired: 1, fixed: 2 });
   expect(log.entries.map((e) => e.what)).toEqual(["handler failed", "parked streams were forgotten"]);
 });
+
+test("a part that fails keeps no other from its work; the pass fails with the first", async () => {
+  const done: string[] = [];
+  const failing = (name: string) => async (): Promise<never> => {
+    done.push(name);
+    throw new Error(`${name} failed`);
+  };
+  const handle = createGuardianHandler(engine(), {
+    fire: failing("fire"),
+    guard: failing("guard"),
+    audit: failing("audit"),
+    retain: failing("retain"),
+    addCounts: failing("addCounts"),
+    elapsedMs: () => 0,
+  });
+  await expect(handle({}, context)).rejects.toThrow("fire failed");
+  expect(done).toEqual(["fire", "guard", "addCounts", "audit", "retain"]);
+});

@@ -11,19 +11,21 @@ export function createPulse({ pool }: Pick<Database, "pool">): Pulse {
     (await repeatedOnce(() => pool.query(text, values))).rows as R[];
   return {
     soon: async (agents) => {
+      let unread = false;
       for (const agent of agents) {
-        const [row] = await ask<{ soon: boolean }>(inSchema("find-soon", agent), [PULSE_HORIZON_MS]);
-        if (row?.soon === true) return true;
+        const soon = await ask<{ soon: boolean }>(inSchema("find-soon", agent), [PULSE_HORIZON_MS]).catch(() => null);
+        if (soon?.[0]?.soon === true) return true;
+        unread ||= soon === null; // the pass says what is wrong with it; a database that is away fails below
       }
       const [row] = await ask<{ soon: boolean }>(QUERIES["find-soon-schedule"], [PULSE_HORIZON_MS, agents]);
-      return row?.soon === true;
+      return unread || row?.soon === true;
     },
     // One after the other: whoever isn't alone shall take one connection, not as many as there are agents.
     oldestReadyMs: async (agents) => {
       let oldest = 0;
       for (const agent of agents) {
-        const [row] = await ask<{ ms: number | null }>(inSchema("find-oldest-ready", agent), []);
-        oldest = Math.max(oldest, Math.round(row?.ms ?? 0));
+        const found = await ask<{ ms: number | null }>(inSchema("find-oldest-ready", agent), []).catch(() => []);
+        oldest = Math.max(oldest, Math.round(found[0]?.ms ?? 0));
       }
       return oldest;
     },

@@ -38,13 +38,19 @@ export const SERVES: Readonly<Record<SchemaKind, { readonly from: number; readon
 
 /**
  * Migrates the control schema and those of the agents, and registers the agents. Idempotent; concurrent callers take turns.
- * @throws TorenError `schema.newer` where a schema is of a later version than this code can serve (nothing of it is changed), `database.unavailable`,
+ * @throws TorenError `schema.newer` where a schema is of a later version than this code can serve (nothing of it is changed, all others are brought up), `database.unavailable`,
  * `agent.unknown` for a name that can't be an agent's.
  */
 export async function migrate(database: Pick<Database, "pool">, agents: readonly string[]): Promise<void> {
   const schemas = agents.map((agent) => ({ agent, schema: schemaOf(agent) }));
-  await bring(database.pool, "control", CONTROL_SCHEMA, null);
-  for (const { agent, schema } of schemas) await bring(database.pool, "agent", schema, agent);
+  let newer: TorenError | undefined;
+  const keep = (e: unknown): void => {
+    if (!(e instanceof TorenError) || e.code !== "schema.newer") throw e;
+    newer ??= e;
+  };
+  await bring(database.pool, "control", CONTROL_SCHEMA, null).catch(keep);
+  for (const { agent, schema } of schemas) await bring(database.pool, "agent", schema, agent).catch(keep);
+  if (newer !== undefined) throw newer;
 }
 
 /**

@@ -97,8 +97,8 @@ export class Session {
       this.#late = true;
       return;
     }
-    if (ending.type === "RunFailed" && this.#leave(ending) === ending) this.#culprit = this.#whose(thrown);
-    else this.#leave(ending);
+    const first = this.#leave(ending) === ending;
+    if (first && ending.type === "RunFailed") this.#culprit = this.#whose(thrown);
   }
 
   #leave(ending: Leave): Leave {

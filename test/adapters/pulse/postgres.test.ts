@@ -96,6 +96,15 @@ describe("whether anything is due soon", () => {
   });
 });
 
+test("a schema that can't be read hides no other agent's work, and is looked at soon", async () => {
+  const agents = ["gone", "second"];
+  await query("UPDATE agent_second.streams SET wake_at = clock_timestamp() - interval '90 s'");
+  expect(await pulse.oldestReadyMs(agents)).toBeGreaterThanOrEqual(90_000);
+  await query("UPDATE agent_second.streams SET wake_at = NULL");
+  expect(await pulse.soon(["second"])).toBe(false);
+  expect(await pulse.soon(agents)).toBe(true);
+});
+
 test("says for how long the oldest work has waited", async () => {
   const { rows } = await query(
     "SELECT extract(epoch FROM clock_timestamp() - created_at) * 1000 AS ms FROM agent_second.runs",
