@@ -25,7 +25,8 @@ WITH source AS MATERIALIZED (
   SELECT $1::uuid, p.stream_id, p.head + CASE WHEN p.stream_id = 'run' THEN cardinality($14::text[]) ELSE 0 END, p.facts, p.status, p.outcome,
          s.role, p.wave, $4::int, p.head, CASE WHEN p.status = 'ready' THEN clock_timestamp() + $8::int * interval '1 ms' END,
          CASE WHEN p.stream_id = 'run' THEN $20::bigint ELSE 0 END,
-         CASE WHEN p.stream_id = 'run' THEN least(p.facts, s.sealed_facts) ELSE 0 END
+         CASE WHEN p.stream_id = 'run' THEN coalesce((SELECT (e.payload ->> 'absorbed')::bigint FROM :agent.events e -- its last part's beginning says it
+           WHERE e.run_id = $2::uuid AND e.stream_id = 'run' AND e.seq = $20::bigint + 1 AND e.type = 'RunContinued'), 0) ELSE 0 END
   FROM part p JOIN :agent.streams s ON s.run_id = $2::uuid AND s.stream_id = p.stream_id
 ), copied AS (
   INSERT INTO :agent.events (run_id, stream_id, seq, type, payload, recorded_at)
