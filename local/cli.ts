@@ -2,6 +2,7 @@
 import { Console } from "node:console";
 import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
+import { guardRejections } from "../functions/rejections.ts";
 import { messageOf, TorenError } from "../shared/core/errors.ts";
 import { UsageError } from "./client/usage-error.ts";
 import { chaosCommand } from "./commands/chaos.ts";
@@ -23,6 +24,7 @@ import { schedulesCommand } from "./commands/schedules.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { smokeCommand } from "./commands/smoke.ts";
 import { workerCommand } from "./commands/worker.ts";
+import { troubleLog } from "./terminal/log.ts";
 import { styleOf } from "./terminal/style.ts";
 import { printable, processTerminal, type Terminal } from "./terminal/terminal.ts";
 
@@ -124,7 +126,9 @@ function report(terminal: Terminal, json: boolean, thrown: unknown): number {
 export async function main(): Promise<void> {
   // Agents run in this process too, and what they print isn't what was asked for.
   globalThis.console = new Console(process.stderr, process.stderr);
-  process.exitCode = await runCli(process.argv.slice(2), processTerminal());
+  const terminal = processTerminal();
+  guardRejections(troubleLog((text) => say(terminal, text)));
+  process.exitCode = await runCli(process.argv.slice(2), terminal);
   // Whatever a library left open must not keep the process: everything of ours has been closed.
   setTimeout(() => process.exit(), 500).unref();
 }

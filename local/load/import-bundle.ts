@@ -6,6 +6,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { hash } from "../../shared/core/digest.ts";
 import { messageOf } from "../../shared/core/errors.ts";
 import { AGENT_LOAD_MS, BUNDLE_KEEP_MS } from "../../shared/core/limits.ts";
+import { asAuthorsCode } from "../../shared/core/workflow/window.ts";
 import type { BuildProblem, Bundle } from "./bundle.ts";
 
 type Exports = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
@@ -29,7 +30,8 @@ export async function importBundle(
     timer = setTimeout(() => reject(error), AGENT_LOAD_MS);
   });
   try {
-    const loading: Promise<Exports> = import(pathToFileURL(path).href);
+    const load = (): Promise<Exports> => import(pathToFileURL(path).href);
+    const loading = asAuthorsCode(`the modules of agent ${agent}`, load); // what they begin at their top level is the author's for as long as it goes on
     return { ok: true, exports: await Promise.race([loading, tooLate]) };
   } catch (thrown) {
     const place = placeOf(thrown, path, bundle, folder);

@@ -5,6 +5,7 @@ import { checkOptions } from "../../shared/adapters/model/models.ts";
 import { type AgentFile, parseAgentYaml } from "../../shared/authoring/agent-yaml.ts";
 import { defineAgent, type LoadedModule } from "../../shared/authoring/define-agent.ts";
 import type { LoadProblem } from "../../shared/authoring/problem.ts";
+import { messageOf } from "../../shared/core/errors.ts";
 import { MAX_TOKENS_DEFAULT } from "../../shared/core/limits.ts";
 import { schemaProblem } from "../../shared/core/task/output.ts";
 import { decodeUnicode } from "../../shared/core/text-files.ts";
@@ -91,19 +92,27 @@ export async function loadAgent(agentFolder: string, options: LoadOptions): Prom
   const inputs = [yamlPath, ...code.inputs, ...promptPaths(yaml).map((path) => join(folder, path))];
   if (!code.ok) return { name, agent: null, inputs, problems: [...yaml.problems, ...code.problems] };
   const { tools, workflows, portable } = code;
-  const defined = defineAgent({
-    yaml,
-    tools,
-    workflows,
-    prompts,
-    env: options.env,
-    code: portable,
-    torenVersion: await torenVersion(),
-    schemaProblem,
-  });
-  return defined.ok
-    ? { name, inputs, agent: defined.agent, problems: [] }
-    : { name, inputs, agent: null, problems: defined.problems };
+  const version = await torenVersion();
+  try {
+    const defined = defineAgent({
+      yaml,
+      tools,
+      workflows,
+      prompts,
+      env: options.env,
+      code: portable,
+      torenVersion: version,
+      schemaProblem,
+    });
+    return defined.ok
+      ? { name, inputs, agent: defined.agent, problems: [] }
+      : { name, inputs, agent: null, problems: defined.problems };
+  } catch (thrown) {
+    // An export can throw when it is looked at (a getter, a proxy): the other agents are served all the same.
+    const message = `what its modules export can't be read: ${messageOf(thrown)}`;
+    const file = tools?.file ?? displayPath(folder);
+    return { name, inputs, agent: null, problems: [{ code: "agent.invalid", agent: name, file, line: null, message }] };
+  }
 }
 
 /** What a provider would refuse of a role's `options` is told here, before any question is asked. */

@@ -15,7 +15,9 @@ export async function readBytes(request: Request, maxBytes: number): Promise<Uin
   let bytes = 0;
   const reader = request.body.getReader();
   for (;;) {
-    const { done, value } = await reader.read();
+    const { done, value } = await reader.read().catch(() => {
+      throw new BadRequest("The body broke off before it was whole.", [{ path: "$", message: "broke off" }]);
+    });
     if (done) break;
     bytes += value.byteLength;
     if (bytes > maxBytes) {

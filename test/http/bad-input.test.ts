@@ -40,6 +40,16 @@ test.each(named(withBody))("%s: a body that is none, has unknown fields, or is t
   }
 });
 
+test("a body whose sender goes away in the middle is no bug of ours", async () => {
+  const body = new ReadableStream({
+    pull: (controller) => controller.error(new Error("aborted")),
+    start: (controller) => controller.enqueue(new TextEncoder().encode('{"agent":')),
+  });
+  const { ask, logged } = fakeApp();
+  const response = await ask("/runs", { method: "POST", body, duplex: "half" } as RequestInit);
+  expect([(await problem(response)).status, logged]).toEqual([400, []]);
+});
+
 const withIds = ROUTES.filter(({ path, scope }) => path.includes("{") && scope !== "open");
 test.each(named(withIds))("%s: ids that are none", async (_, route) => {
   for (const id of ["x", "%00", "%2e%2e%2f%2e%2e", "0".repeat(2_000), "%ED%A0%80", "'%3B--", `${RUN}0`]) {

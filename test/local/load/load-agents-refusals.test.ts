@@ -20,6 +20,13 @@ test("a generator is no workflow: its file and line are named", async () => {
   expect(await problems(folder)).toEqual([expect.stringMatching(/gen\/workflows\/main\.ts:2.*not a generator/)]);
 });
 
+test("an export that throws when it is looked at is its agent's problem, and no other agent's", async () => {
+  const folder = agentFolder();
+  folder.write("odd/agent.yaml", YAML("odd"));
+  folder.write("odd/tools.ts", "export const a = new Proxy({}, { has() { throw new Error('hands off'); } });\n");
+  expect(await problems(folder)).toEqual(["odd/tools.ts: what its modules export can't be read: hands off"]);
+});
+
 describe("what is no text, or not the agent's", () => {
   test("a binary agent.yaml, and one that isn't UTF-8, are one problem each", async () => {
     const folder = agentFolder();
