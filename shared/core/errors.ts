@@ -134,6 +134,10 @@ export class TorenError extends Error {
   }
 }
 
+/** Whether only this invocation failed (the database, the queue or a secret is away, the schema isn't migrated yet): no death of a worker's, whatever it worked on. */
+export const isOutage = (thrown: unknown): boolean =>
+  thrown instanceof TorenError && ERRORS[thrown.code].reach === "invocation";
+
 /**
  * What an unknown thrown value says, whatever it is: never empty, because providers refuse empty text (c7), at most ERROR_MESSAGE_MAX_CHARS characters,
  * and well-formed. It ends with the innermost cause, if there is one. It doesn't throw itself.

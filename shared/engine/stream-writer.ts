@@ -1,6 +1,6 @@
 // One writer of one stream, for as long as its lease lasts (I2). Events gather in a buffer and travel together; what must be durable before an effect
 // is flushed before it (I4). At most one append is outstanding, because a writer awaits its own.
-import { type ErrorInfo, TorenError } from "../core/errors.ts";
+import { type ErrorInfo, isOutage, TorenError } from "../core/errors.ts";
 import type { InboxItem } from "../core/events.ts";
 import { GRACE_MS } from "../core/limits.ts";
 import { sealedAway } from "../core/sealing.ts";
@@ -200,8 +200,7 @@ export async function giveUp(
     writer.drop();
     if (thrown instanceof TorenError && thrown.code === "payload.too_large") return await end(thrown.info);
     // An outage is nobody's death: six of them must not look like a crash loop. Nor is a key that isn't here.
-    const outage = thrown instanceof TorenError && thrown.code === "database.unavailable";
-    const keepAttempts = !outage && sealedAway(thrown) === null;
+    const keepAttempts = !isOutage(thrown) && sealedAway(thrown) === null;
     await writer.flush({ type: "release", afterMs: GRACE_MS, keepAttempts });
   } catch (again) {
     if (again instanceof LeaseLost) return "lost";

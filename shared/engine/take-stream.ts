@@ -1,7 +1,7 @@
 // How a worker comes to write a stream, or leaves it alone: leases (I2), generations (I7), crash loops (from three deaths on alone, after
 // three deaths alone it fails).
 
-import { type ErrorInfo, TorenError } from "../core/errors.ts";
+import { type ErrorInfo, isOutage } from "../core/errors.ts";
 import { CRASHES_ALONE_MAX, CRASHES_BEFORE_SOLO, DEFER_MS, GRACE_MS, LONG_GRACE_MS } from "../core/limits.ts";
 import { sealedAway } from "../core/sealing.ts";
 import type { Deployed, Lane, RoleDefinition } from "../ports/agents.ts";
@@ -102,9 +102,8 @@ export async function readOrGiveBack<T>(deps: EngineDeps, lease: Lease, read: ()
   try {
     return await read();
   } catch (thrown) {
-    const outage =
-      sealedAway(thrown) !== null || (thrown instanceof TorenError && thrown.code === "database.unavailable");
-    await giveBack(deps, lease, GRACE_MS, !outage).catch(() => {}); // then it runs out by itself
+    const died = !isOutage(thrown) && sealedAway(thrown) === null;
+    await giveBack(deps, lease, GRACE_MS, died).catch(() => {}); // then it runs out by itself
     throw thrown;
   }
 }

@@ -1,6 +1,7 @@
 // The rules of runs and their workflows on the real engine: generations, storms, crash loops, held tasks, time-outs, ends. Over 300 lines: they share one rig.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { createScriptedModel } from "../../shared/adapters/model/script.ts";
+import { type ErrorCode, TorenError } from "../../shared/core/errors.ts";
 import type { Json } from "../../shared/core/json.ts";
 import type { WorkflowFn } from "../../shared/core/workflow/context.ts";
 import { readRun } from "../../shared/engine/read-run.ts";
@@ -121,6 +122,27 @@ describe("crash loops", () => {
     expect(await runTask(fourth.deps, hint, { ...ALWAYS, solo: true })).toBe("ended");
     fourth.stop();
     expect(await t.payloads(runId, "TaskFailed")).toMatchObject([{ error: { code: "crash_loop" } }]);
+  });
+
+  test("what fails this invocation alone is no death: a schema that isn't migrated yet, a queue that is away", async () => {
+    const asking: WorkflowFn = async (ctx) => await ctx.ask("r", "x");
+    const stack = t.stack([role("r")], workflow(asking), { model: echo() });
+    const runId = await stack.start(AGENT, "x");
+    const { store, queue } = stack.deps;
+    const fail = (code: ErrorCode) => () => Promise.reject(new TorenError(code, "not now"));
+    const streams = { ...store.streams, read: fail("schema.older") };
+    const early = { ...stack.deps, store: { ...store, streams } };
+    const mute = { ...stack.deps, queue: { ...queue, send: fail("queue.unavailable") } };
+    for (const [deps, code] of [
+      [early, "schema.older"],
+      [mute, "queue.unavailable"],
+    ] as const) {
+      await expect(runTick(deps, { agent: AGENT, runId, taskId: null }, ALWAYS)).rejects.toMatchObject({ code });
+      expect(
+        await t.sql(`SELECT attempts FROM agent_${AGENT}.streams WHERE run_id = $1 AND stream_id = 'run'`, [runId]),
+      ).toEqual([{ attempts: 0 }]);
+    }
+    stack.stop();
   });
 
   test("progress starts the count anew", async () => {

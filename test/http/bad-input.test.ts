@@ -46,7 +46,7 @@ test("a body whose sender goes away in the middle is no bug of ours", async () =
     start: (controller) => controller.enqueue(new TextEncoder().encode('{"agent":')),
   });
   const { ask, logged } = fakeApp();
-  const response = await ask("/runs", { method: "POST", body, duplex: "half" } as RequestInit);
+  const response = await ask("/runs", { method: "POST", body, duplex: "half" });
   expect([(await problem(response)).status, logged]).toEqual([400, []]);
 });
 

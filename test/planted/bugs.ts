@@ -256,6 +256,17 @@ export const BUGS: readonly Bug[] = [
     killedBy: { file: SEALED, test: "says nothing in any column of any table" },
   },
   {
+    name: "a queue that is away, or a schema that isn't migrated yet, looks like a death",
+    edits: [
+      {
+        file: "shared/core/errors.ts",
+        find: 'thrown instanceof TorenError && ERRORS[thrown.code].reach === "invocation";',
+        replace: 'thrown instanceof TorenError && thrown.code === "database.unavailable";',
+      },
+    ],
+    killedBy: { file: "test/engine/run-rules.test.ts", test: "what fails this invocation alone is no death" },
+  },
+  {
     name: "a worker without the key fails its message again and again",
     edits: [
       {

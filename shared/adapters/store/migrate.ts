@@ -30,10 +30,13 @@ const migrations: Readonly<Record<SchemaKind, readonly Migration[]>> = {
   agent: numbered(MIGRATIONS.agent),
 };
 
-/** The schema versions that this code can serve: from the oldest it still understands to the one it migrates to. */
+/**
+ * The schema versions that this code can serve: from the oldest it still understands to the one it migrates to. Its statements name what the newest
+ * migration added, so they are one: a worker that comes before the migration waits outside, or each of its ticks would fail.
+ */
 export const SERVES: Readonly<Record<SchemaKind, { readonly from: number; readonly to: number }>> = {
-  control: { from: 1, to: migrations.control.length },
-  agent: { from: 1, to: migrations.agent.length },
+  control: { from: migrations.control.length, to: migrations.control.length },
+  agent: { from: migrations.agent.length, to: migrations.agent.length },
 };
 
 /**

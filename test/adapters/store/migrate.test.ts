@@ -76,6 +76,16 @@ describe("migrate", () => {
     await migrate(db.database, ["one"]); // the others aren't held up
   });
 
+  test("a schema that lacks a migration is refused: what this code asks for isn't there yet", async () => {
+    await migrate(db.database, ["behind"]);
+    const { pool } = db.database;
+    await pool.query("DELETE FROM toren_control.schema_versions WHERE schema = 'agent_behind' AND version = $1", [
+      SERVES.agent.to,
+    ]);
+    const message = expect.stringContaining(`is at version ${SERVES.agent.to - 1}`);
+    await expect(checkSchemas(db.database, ["behind"])).rejects.toMatchObject({ code: "schema.older", message });
+  });
+
   test("a schema that isn't there is older than any", async () => {
     await expect(checkSchemas(db.database, ["nobody"])).rejects.toMatchObject({ code: "schema.older" });
   });
