@@ -6,6 +6,8 @@ import { messageOf, TorenError } from "../shared/core/errors.ts";
 
 export interface Worker {
   readonly pid: number;
+  /** Where what it says is. */
+  readonly logFile: string;
   /** How it ended, if it has. */
   ended(): string | null;
   /** SIGKILL: it gets no chance to let go of anything. Resolves when it is dead. */
@@ -43,7 +45,7 @@ export async function startWorker(settings: WorkerSettings): Promise<Worker> {
   } finally {
     await log.close();
   }
-  const worker = workerOf(child);
+  const worker = workerOf(child, logFile);
   try {
     await untilReady(child);
   } catch (e) {
@@ -53,7 +55,7 @@ export async function startWorker(settings: WorkerSettings): Promise<Worker> {
   return worker;
 }
 
-function workerOf(child: ChildProcess): Worker {
+function workerOf(child: ChildProcess, logFile: string): Worker {
   const exited = new Promise<void>((resolve) => {
     child.once("exit", () => resolve());
     child.once("error", () => resolve());
@@ -68,6 +70,7 @@ function workerOf(child: ChildProcess): Worker {
   };
   return {
     pid: child.pid ?? 0,
+    logFile,
     ended,
     kill,
     end: async () => {

@@ -178,7 +178,10 @@ async function ripe(
   while (!over.aborted && !mayStrike(log, deaths, events)) {
     const end = worker.ended();
     if (end !== null)
-      throw new TorenError("server.unreachable", `Worker ${worker.pid} ended by itself (${end}): see worker.log.`);
+      throw new TorenError(
+        "server.unreachable",
+        `Worker ${worker.pid} ended by itself (${end}): see ${worker.logFile}.`,
+      );
     await sleep(LOOK_MS, undefined, { signal: over }).catch(() => {});
   }
   return !over.aborted;

@@ -16,7 +16,7 @@ import { cacheFolderOf, openDatabase } from "../compose.ts";
 import { loadAgents } from "../load/load-agents.ts";
 import { prepareState, stateFolderOf } from "../state.ts";
 import { type Finding, findingLines } from "../terminal/finding.ts";
-import type { Terminal } from "../terminal/terminal.ts";
+import { shellWord, type Terminal } from "../terminal/terminal.ts";
 import { counted } from "../terminal/units.ts";
 import { type Context, EXIT, subcommand, writeJson } from "./context.ts";
 import { encryptionFindings } from "./doctor-encryption.ts";
@@ -130,11 +130,9 @@ async function databaseFindings(terminal: Terminal, agents: readonly string[]): 
 function embeddedPsql({ env, workingFolder }: Terminal, url: string): string {
   const { hostname, username, pathname } = new URL(url);
   const { password, pid } = embeddedFiles(stateFolderOf(env, workingFolder));
-  const port = `$(sed -n 4p ${quoted(pid)})`;
-  return `PGPASSWORD=$(cat ${quoted(password)}) psql -h ${hostname} -p ${port} -U ${username} ${pathname.slice(1)}`;
+  const port = `$(sed -n 4p ${shellWord(pid)})`;
+  return `PGPASSWORD=$(cat ${shellWord(password)}) psql -h ${hostname} -p ${port} -U ${username} ${pathname.slice(1)}`;
 }
-
-const quoted = (path: string): string => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
 
 async function schemaFinding(look: () => Promise<void>): Promise<Finding> {
   try {

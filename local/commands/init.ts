@@ -6,7 +6,7 @@ import type { Command } from "commander";
 import { UsageError } from "../client/usage-error.ts";
 import { type ProjectOptions, projectFiles } from "../init/project.ts";
 import { styleOf } from "../terminal/style.ts";
-import { printable } from "../terminal/terminal.ts";
+import { printable, shellWord } from "../terminal/terminal.ts";
 import { type Context, EXIT, say, subcommand, writeJson } from "./context.ts";
 
 const HERE = fileURLToPath(new URL("../../", import.meta.url));
@@ -37,7 +37,7 @@ async function init({ terminal }: Context, typed: string, asJson: boolean | unde
   else {
     const { bold, dim } = styleOf(terminal.err);
     const next = [
-      `cd ${printable(typed)}`,
+      `cd ${shellWord(printable(typed))}`,
       "npm install",
       'npx toren run hello "What is a write-ahead log?"',
       "npm test",

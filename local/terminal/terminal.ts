@@ -54,9 +54,11 @@ export function processTerminal(): Terminal {
   }
   // A reader that went away (`toren jobs tail … | head -1`) is no error: the command ends as by Ctrl-C, and leaves nothing open.
   for (const stream of [process.stdout, process.stderr]) {
-    stream.on("error", (e: NodeJS.ErrnoException) =>
-      e.code === "EPIPE" ? interruption.abort("EPIPE") : process.exit(1),
-    );
+    stream.on("error", (e: NodeJS.ErrnoException) => {
+      if (e.code === "EPIPE") interruption.abort("EPIPE");
+      else if (stream === process.stdout) spoilt(e, interruption);
+      // A log that can't be written (its disk is full, say) is no reason for a server to end: its runs are recorded elsewhere.
+    });
   }
   return {
     out: outputTo(process.stdout, process.env),
@@ -81,6 +83,19 @@ export function processTerminal(): Terminal {
     },
   };
 }
+
+/** What was asked for can't be shown: the command ends as by Ctrl-C, so that nothing of it stays behind, and says so. */
+function spoilt(e: Error, interruption: AbortController): void {
+  process.once("exit", () => {
+    process.exitCode = 1;
+  });
+  if (!interruption.signal.aborted) process.stderr.write(`error The output can't be written: ${e.message}.\n`);
+  interruption.abort("EPIPE");
+}
+
+/** A word for a shell, as people paste it. */
+export const shellWord = (text: string): string =>
+  /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
 /** The operating system's name for the user; some containers have none for theirs. */
 function userName(): string {
