@@ -13,7 +13,8 @@ let othersOfErrors: readonly NodeJS.UncaughtExceptionListener[] = [];
 /**
  * From now on, until the process ends, an unhandled rejection in the code of an agent's author (workflow, tool, step) is logged, and its run goes on:
  * whoever awaits the promise later still gets the error. An uncaught error of theirs (thrown in a timer; an emitter's `error` without a listener) is logged
- * too, and fails the call or the step that it is of. Any other ends the process as it would without this. Called again, it only logs elsewhere.
+ * too, and fails the call or the step that it is of. Any other ends the process as it would without this. Who calls
+ * `process.exit` there is named before the process ends. Called again, it only logs elsewhere.
  */
 export function guardRejections(to: Log): void {
   if (log === null) {
@@ -23,6 +24,7 @@ export function guardRejections(to: Log): void {
     othersOfErrors = process.listeners("uncaughtException");
     process.removeAllListeners("uncaughtException");
     process.on("uncaughtException", judgeError);
+    process.on("exit", sayWhoEnds);
   }
   log = to;
 }
@@ -49,4 +51,10 @@ function judgeError(thrown: Error, origin: NodeJS.UncaughtExceptionOrigin): void
   if (othersOfErrors.length > 0) return;
   process.stderr.write(`${inspect(thrown)}\n`);
   process.exit(1); // thrown on from here, Node would end with 7
+}
+
+/** An agent's code that ends the process ends everybody's runs with it, and without a word if its exit code is 0. */
+function sayWhoEnds(code: number): void {
+  const where = authorsCode();
+  if (where !== null) log?.error("process.exit was called by an agent's code: its worker ends", { where, code });
 }

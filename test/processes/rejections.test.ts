@@ -131,3 +131,13 @@ test.each([
   expect([status, stdout]).toEqual([1, ""]);
   expect(stderr).toContain(said);
 });
+
+test("who ends the process is named: process.exit in an author's code", () => {
+  const url = (path: string): string => JSON.stringify(new URL(`../../${path}`, import.meta.url).href);
+  const program = `import { guardRejections } from ${url("functions/rejections.ts")};
+    import { asAuthorsCode } from ${url("shared/core/workflow/window.ts")};
+    guardRejections({ info() {}, warn() {}, error: (what, { where, code }) => console.log(where, code, what) });
+    asAuthorsCode("tool leave", async () => { await null; process.exit(0); });`;
+  const { stdout } = spawnSync(process.execPath, ["--input-type=module", "-e", program], { encoding: "utf8" });
+  expect(stdout).toBe("tool leave 0 process.exit was called by an agent's code: its worker ends\n");
+});
