@@ -7,6 +7,7 @@ import type { EngineDeps } from "../shared/engine/deps.ts";
 import { retain } from "../shared/engine/erase-runs.ts";
 import { type FireDeps, fireSchedules } from "../shared/engine/fire-schedules.ts";
 import { audit, guard } from "../shared/engine/guard.ts";
+import { createParts } from "../shared/engine/parts.ts";
 import type { Totals } from "../shared/ports/totals.ts";
 import { logFailure } from "./failures.ts";
 
@@ -32,7 +33,7 @@ export function createGuardianHandler(
   return middy({ timeoutEarlyInMillis: 0 })
     .use(logFailure(engine.log, "guardian"))
     .handler<unknown>(async (): Promise<GuardianAnswer> => {
-      const parts = createParts();
+      const parts = createParts(); // all fail while one agent's schema is broken
       const fired = await parts.done(async () => (await use.fire(engine)).fired);
       const nudged = await parts.done(async () => (await use.guard(engine)).nudged);
       await parts.done(() => use.addCounts(engine));
@@ -46,22 +47,4 @@ export function createGuardianHandler(
       parts.check();
       return { nudged: nudged ?? 0, fired: fired ?? 0, fixed };
     });
-}
-
-/** A part that fails, as all do while one agent's schema is broken, keeps no other from its work; the pass fails at its end, with what came first. */
-function createParts() {
-  const failures: unknown[] = [];
-  return {
-    done: async <T>(work: () => Promise<T>): Promise<T | null> => {
-      try {
-        return await work();
-      } catch (e) {
-        failures.push(e);
-        return null;
-      }
-    },
-    check: (): void => {
-      if (failures.length > 0) throw failures[0];
-    },
-  };
 }

@@ -1,5 +1,6 @@
 // What the guardian does for one agent after the other.
 import type { EngineDeps } from "./deps.ts";
+import { createParts } from "./parts.ts";
 
 /** The sum over all agents. One whose schema is broken keeps nobody else from being looked at; the first failure is thrown when all were. */
 export async function eachAgent(
@@ -7,14 +8,8 @@ export async function eachAgent(
   look: (agent: string) => Promise<number>,
 ): Promise<number> {
   let sum = 0;
-  const failures: unknown[] = [];
-  for (const agent of agents.names()) {
-    try {
-      sum += await look(agent);
-    } catch (e) {
-      failures.push(e);
-    }
-  }
-  if (failures.length > 0) throw failures[0];
+  const parts = createParts();
+  for (const agent of agents.names()) sum += (await parts.done(() => look(agent))) ?? 0;
+  parts.check();
   return sum;
 }
