@@ -11,20 +11,15 @@ import { retryRun } from "../../shared/engine/retry-run.ts";
 import { decideCut, sendSignal } from "../../shared/engine/speak-to-task.ts";
 import type { StreamRef } from "../../shared/ports/store.ts";
 import { role, workflow } from "../support/agents.ts";
-import { checkLog, dumpDatabase } from "../support/log-checker.ts";
 import { passTime, type Stack } from "../support/stack.ts";
 import { familyOf, paying } from "./family.ts";
-import { AGENT, type EngineTest, engineTest, firstText, until } from "./support.ts";
+import { AGENT, type EngineTest, engineTest, firstText, resetChecked, until } from "./support.ts";
 
 let t: EngineTest;
 beforeAll(async () => {
   t = await engineTest();
 });
-afterEach(async () => {
-  const wrong = checkLog(await dumpDatabase(t.database.pool, AGENT));
-  await t.reset();
-  expect(wrong).toEqual([]);
-});
+afterEach(() => resetChecked(t));
 afterAll(async () => await t.close());
 
 const { family, started, children } = familyOf(() => t);

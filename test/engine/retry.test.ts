@@ -11,19 +11,14 @@ import { sendMessage } from "../../shared/engine/speak-to-task.ts";
 import type { RoleDefinition } from "../../shared/ports/agents.ts";
 import type { RunRow } from "../../shared/ports/store.ts";
 import { role, tool, workflow } from "../support/agents.ts";
-import { checkLog, dumpDatabase } from "../support/log-checker.ts";
 import type { Stack } from "../support/stack.ts";
-import { AGENT, type EngineTest, engineTest, firstText, until } from "./support.ts";
+import { AGENT, type EngineTest, engineTest, firstText, resetChecked, until } from "./support.ts";
 
 let t: EngineTest;
 beforeAll(async () => {
   t = await engineTest();
 });
-afterEach(async () => {
-  const wrong = checkLog(await dumpDatabase(t.database.pool, AGENT));
-  await t.reset();
-  expect(wrong).toEqual([]);
-});
+afterEach(() => resetChecked(t));
 afterAll(async () => await t.close());
 
 const AUTH = { status: 401 } as const;

@@ -1,5 +1,6 @@
 // What the engine's tests share: one agent, a database, and stacks over it that run a run on.
 
+import { expect } from "@jest/globals";
 import type { ScriptedModel } from "../../shared/adapters/model/script.ts";
 import type { PostgresQueue } from "../../shared/adapters/queue/postgres.ts";
 import { migrate } from "../../shared/adapters/store/migrate.ts";
@@ -9,6 +10,7 @@ import type { Database } from "../../shared/ports/database.ts";
 import type { RunRow } from "../../shared/ports/store.ts";
 import { agent, serving } from "../support/agents.ts";
 import { testDatabase } from "../support/database.ts";
+import { checkLog, dumpDatabase } from "../support/log-checker.ts";
 import { createStack, emptied, type Stack, type StackOptions } from "../support/stack.ts";
 
 export const AGENT = "crew";
@@ -40,6 +42,13 @@ export interface EngineTest {
   /** Between tests: stops every stack, and forgets every run. */
   reset(): Promise<void>;
   close(): Promise<void>;
+}
+
+/** After each test: forgets every run, of none of which the log may be wrong. */
+export async function resetChecked(t: EngineTest): Promise<void> {
+  const wrong = checkLog(await dumpDatabase(t.database.pool, AGENT));
+  await t.reset();
+  expect(wrong).toEqual([]);
 }
 
 export async function engineTest(): Promise<EngineTest> {

@@ -5,21 +5,14 @@ import type { Json } from "../../../shared/core/json.ts";
 import { CONTINUATIONS_IDLE_MAX, PAYLOAD_MAX_BYTES } from "../../../shared/core/limits.ts";
 import { awaitedSignals } from "../../../shared/core/workflow/awaited.ts";
 import type { WorkflowFn } from "../../../shared/core/workflow/context.ts";
-import { foldRun, type RunFact } from "../../../shared/core/workflow/fold.ts";
+import { foldRun } from "../../../shared/core/workflow/fold.ts";
 import { guardRejections } from "./guard.ts";
-import { blocked, code, failedWith, fired, last, settle, turn } from "./happenings.ts";
+import { blocked, code, failedWith, fired, last, settle, signal, turn } from "./happenings.ts";
 import { World } from "./world.ts";
 
 type Workflow = WorkflowFn<Json>;
 guardRejections();
 
-let inboxSeq = 0;
-const signal = (name: string, value: Json): RunFact => ({
-  type: "SignalReceived",
-  signal: name,
-  value,
-  inboxSeq: ++inboxSeq,
-});
 const begun = (world: World) => {
   const { begun: beginning } = world.history;
   if (beginning.type !== "RunContinued") throw new Error("it hasn't gone on anew");

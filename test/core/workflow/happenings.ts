@@ -20,6 +20,14 @@ export const settle = (world: World, name: string, ...outputs: (Json | Error)[])
     { type: "WaveSettled", op },
   ];
 };
+let inboxSeq = 0;
+/** Each comes after all that were made before it. */
+export const signal = (name: string, value: Json): RunFact => ({
+  type: "SignalReceived",
+  signal: name,
+  value,
+  inboxSeq: ++inboxSeq,
+});
 export const fired = (world: World, nth: number): RunFact => {
   const timers = world.ops.filter((op) => op.type === "TimerSet");
   return { type: "TimerFired", op: timers[nth]?.seq ?? 0 };

@@ -4,19 +4,12 @@ import { awaitedSignals } from "../../../shared/core/workflow/awaited.ts";
 import type { WorkflowFn } from "../../../shared/core/workflow/context.ts";
 import type { RunFact } from "../../../shared/core/workflow/fold.ts";
 import { guardRejections } from "./guard.ts";
-import { blocked, code, last, settle } from "./happenings.ts";
+import { blocked, code, last, settle, signal } from "./happenings.ts";
 import { World } from "./world.ts";
 
 type Workflow = WorkflowFn<Json>;
 guardRejections();
 
-let inboxSeq = 0;
-const signal = (name: string, value: Json): RunFact => ({
-  type: "SignalReceived",
-  signal: name,
-  value,
-  inboxSeq: ++inboxSeq,
-});
 const waits = (world: World): number[] => world.ops.filter((op) => op.type === "SignalAwaited").map((op) => op.seq);
 const late = (world: World, nth: number): RunFact => ({ type: "TimerFired", op: waits(world)[nth] ?? 0 });
 
